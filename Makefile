@@ -1,0 +1,62 @@
+# Everything a user or CI needs is a target here; `make` alone lists them.
+SHELL := /bin/bash
+BIN := .venv/bin
+LAB := deploy/lab/lab
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.venv/.done: requirements.lock pyproject.toml
+	@deploy/install python
+	@test -x $(BIN)/python || python3 -m venv .venv
+	@echo "installing the locked Python packages into .venv"
+	@$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+venv: .venv/.done ## install the locked Python packages into .venv
+
+run: venv ## serve both roles on this machine, on 127.0.0.1:9842
+	@$(BIN)/rdma-gate serve
+
+demo: venv ## boot two soft-RoCE machines, the gate and Prometheus, and show the gate page
+	@$(BIN)/python -m deploy.demo
+
+test: lint types imports ## run every check and test, the lab's too
+	@deploy/install tests
+	@$(BIN)/pytest
+
+unit: venv ## run the tests that need no virtual machine
+	@$(BIN)/pytest -m "not lab"
+
+lint: venv ## ruff: rules and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: venv ## mypy, strict on exporter and probes
+	@$(BIN)/mypy
+
+imports: venv ## import-linter: who may import whom
+	@$(BIN)/lint-imports
+
+lab-faults: venv ## break the lab in every known way and print what the gate says
+	@$(BIN)/python -m deploy.faults
+
+bench: venv ## print scrape cost, memory, CPU and start-up time beside their peers
+	@$(BIN)/python -m tests.bench
+
+lock: venv ## write requirements.lock anew from pyproject.toml
+	@$(BIN)/pip install --quiet pip-tools
+	@$(BIN)/pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+	  --no-emit-trusted-host --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
+	@sed -i '/./,$$!d' requirements.lock
+
+lab-down: ## stop the lab's machines
+	@$(LAB) down
+
+clean: lab-down ## remove the environment and every cache in the tree
+	@rm -rf .venv .run .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+.PHONY: help venv run demo test unit lint types imports lab-faults bench lock lab-down clean

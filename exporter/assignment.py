@@ -1,0 +1,58 @@
+"""What a node is to do, as the gate hands it out: every number in base units, every name resolved.
+
+These types travel as JSON (msgspec) from gate to node and are kept on the node's disk. They import nothing heavy,
+because the node role loads them at start.
+"""
+
+from typing import Any
+
+import msgspec
+
+from probes import HcaClass
+from probes._targets import Target
+
+
+class ProbeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One planned probe: its registry name, its id (the name unless given) and its settings as the Probe's fields."""
+
+    probe: str
+    id: str
+    settings: dict[str, Any] = {}
+    every_seconds: float = 60.0
+    fresh_seconds: float = 210.0
+    limit_seconds: float = 30.0
+    targets: tuple[Target, ...] = ()
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One node: ``url`` is its management address, ``addresses`` the test address of each HCA (or ``""`` for all)."""
+
+    name: str
+    url: str = ""
+    addresses: dict[str, str] = {}
+
+
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much testing may disturb. ``port_busy_share`` is of the port's rate, over the last second."""
+
+    tests_enabled: bool = False
+    bytes_per_node_per_hour: int = 10 * 2**30
+    tests_per_node: int = 1
+    tests_at_once: int = 1
+    port_busy_share: float = 0.01
+
+
+class Assignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The work of one node. ``tests`` are the path probes that the gate may run through this node's endpoints."""
+
+    cluster: str
+    node: str
+    pool: str
+    plan_digest: str
+    reviewed: bool = False
+    term: int = 0
+    hcas: dict[str, HcaClass] = {}
+    probes: tuple[ProbeSpec, ...] = ()
+    tests: tuple[ProbeSpec, ...] = ()
+    members: tuple[Member, ...] = ()
+    budget: Budget = Budget()

@@ -1,0 +1,1 @@
+"""Path tests across nodes: who tests whom, when, and through which endpoints."""

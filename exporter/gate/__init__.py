@@ -1,0 +1,1 @@
+"""From runs, plan and decisions to one verdict, and the snapshot of it."""

@@ -1,0 +1,1 @@
+"""The program's HTTP face: metrics, records, endpoints and the gate page."""

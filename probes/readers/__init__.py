@@ -1,0 +1,1 @@
+"""Readers turn a machine's files and answers into plain data, with no opinion."""
