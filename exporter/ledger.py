@@ -5,6 +5,7 @@ one file that is replaced atomically, so a restart neither forgets nor probes ev
 """
 
 import asyncio
+import math
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +73,7 @@ class Ledger:
     def put(self, run: Run, *, targets: Sequence[Target] = (), fresh_seconds: float = 0.0, pool: str = "") -> Record:
         """Judge measured values against ``targets``, keep the evidence, and let the run replace its predecessor."""
         findings, judged = [], []
-        for finding in run.findings:
+        for finding in map(_finite, run.findings):
             window = self._remember(run, finding)
             kept = replace(finding, evidence=tuple(self.evidence.keep(one) for one in finding.evidence))
             final, results = apply_targets(kept, targets, window)
@@ -143,6 +144,13 @@ class Ledger:
         for callback in self._listeners:
             callback(accepted)
         return accepted
+
+
+def _finite(finding: Finding) -> Finding:
+    # JSON has no NaN: one such number would make the file and every follower's batch unreadable.
+    samples = tuple(sample for sample in finding.samples if math.isfinite(sample.value))
+    measured = tuple(one for one in finding.measured if math.isfinite(one.value))
+    return replace(finding, samples=samples, measured=measured)
 
 
 def _judged(subject: Subject, one: Judged) -> JudgedTarget:

@@ -22,6 +22,8 @@ COMMON_REASONS: Mapping[str, Reason] = MappingProxyType(
         "probe_error": Reason("the probe itself failed; its evidence is the traceback", Owner.PLATFORM),
         "unreadable": Reason("the machine's files could not be read", Owner.PLATFORM),
         "permission_denied": Reason("this process may not read what the probe needs", Owner.PLATFORM),
+        "unknown_probe": Reason("the plan names a probe that this program does not have", Owner.PLATFORM),
+        "wrong_settings": Reason("the probe's settings do not fit this program's version of it", Owner.PLATFORM),
         "unreachable": Reason("a node's management interface gave no usable answer", Owner.PLATFORM),
         **_targets.REASONS,
     }

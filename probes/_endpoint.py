@@ -23,10 +23,11 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TestRequest:
-    """One end of one test. ``peer_port`` is None for the server, and the server's chosen TCP port for the client.
+    """One end of one test. Limits are in seconds of wall clock.
 
-    ``hca`` is the name of a planned local HCA and ``peer`` the name of a member; ``path_mtu_bytes`` 0 means the port's
-    active MTU; ``raw_samples`` asks a latency tool for every sample. Limits are in seconds of wall clock.
+    ``hca`` is the name of a planned local HCA, ``peer`` the name of a member and ``peer_hca`` that of its HCA.
+    ``peer_port`` is None for the server, and the server's chosen TCP port for the client. ``path_mtu_bytes`` 0 means
+    the port's active MTU; ``raw_samples`` asks a latency tool for every sample.
     """
 
     __test__ = False
@@ -43,6 +44,7 @@ class TestRequest:
     peer_port: int | None = None
     port: int = 1
     traffic_class: int = 0
+    peer_hca: str = ""
 
     @property
     def payload_bytes(self) -> int:
@@ -52,7 +54,10 @@ class TestRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The end waits (server) or runs (client): its GID as text (empty on InfiniBand), GID index and TCP port."""
+    """The end waits (server) or runs (client): its GID as text (empty on InfiniBand), GID index and TCP port.
+
+    A server that ended before it listened has TCP port 0; ``wait`` says why.
+    """
 
     gid: str
     gid_index: int

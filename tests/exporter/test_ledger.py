@@ -121,3 +121,11 @@ def test_evidence_from_elsewhere_must_be_what_its_digest_says():
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "0" * 64])
 def test_only_digests_that_were_stored_can_be_read(tmp_path: Path, name: str):
     assert EvidenceStore(tmp_path).read(name) is None
+
+
+async def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path):
+    book = ledger(tmp_path)
+    key = book.put(run(finding(value=float("nan"), samples=(Sample("x", float("inf")), Sample("y", 1.0))))).key
+    await book.save()
+    (kept,) = ledger(tmp_path).latest()[key].run.findings
+    assert (kept.samples, kept.measured) == ((Sample("y", 1.0),), ())

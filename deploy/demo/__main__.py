@@ -1,0 +1,117 @@
+"""``make demo``: a real RDMA fabric, measured end to end on one machine, until Ctrl-C."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+from deploy.demo.prometheus import NotAvailableError, find_program, start_prometheus, write_config
+from deploy.demo.session import REPOSITORY, NoGateError, Say, Session
+from deploy.lab import Lab, cache, host
+
+TRY = """\
+  Gate page     {gate}/gate
+  Prometheus    {prometheus}
+  Logs, state   {folder}
+
+What to try, in another terminal:
+  deploy/lab/lab link-down node-b        the gate closes within a second: port_down
+  deploy/lab/lab drop-4791 node-b        RDMA packets are lost: no_completion, or tool_hung
+  deploy/lab/lab memlock node-b 64       a memory lock of 64 KiB: memlock_too_small
+  deploy/lab/lab remove-uverbs node-b    the device file is gone: not_injected
+  deploy/lab/lab restore all             undo everything
+  .venv/bin/rdma-gate --config {config} check
+  .venv/bin/rdma-gate --config {config} explain node-b access
+
+Ctrl-C ends everything.
+"""
+
+
+async def main() -> int:
+    """Run the demo; exit 0 after Ctrl-C, 1 with one sentence where it cannot run here."""
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - began:6.1f} s] {text}", flush=True)
+
+    await asyncio.to_thread(host.install, say)
+    if reason := Lab.unavailable():
+        print(f"demo: {reason}", file=sys.stderr)
+        return 1
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    session = Session(REPOSITORY / ".run" / "demo", _free_port(9842), say)
+    prometheus: asyncio.subprocess.Process | None = None
+    try:
+        starting = asyncio.create_task(session.start())
+        await asyncio.wait({starting, asyncio.create_task(ended.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        if not ended.is_set():
+            await starting
+            prometheus = await _scrape(session, say)
+            await _watch(session, ended, say)
+        starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await starting
+    except NoGateError as error:
+        print(f"demo: the gate did not start\n{error}", file=sys.stderr)
+        return 1
+    finally:
+        say("ending")
+        if prometheus is not None:
+            prometheus.terminate()
+            await prometheus.wait()
+        await session.stop()
+        say("ended, nothing left running")
+    return 0
+
+
+async def _scrape(session: Session, say: Say) -> asyncio.subprocess.Process | None:
+    address = f"127.0.0.1:{_free_port(9090)}"
+    process = None
+    try:
+        program = await asyncio.to_thread(find_program, "prometheus", cache.directory())
+        config = write_config(
+            REPOSITORY / "deploy" / "prometheus.yml", f"127.0.0.1:{session.port}", session.folder / "prometheus.yml"
+        )
+        process = await start_prometheus(program, config, address, session.folder / "prometheus")
+        say(f"Prometheus scrapes {session.url}/metrics every 5 s")
+    except NotAvailableError as error:
+        say(f"no Prometheus: {error}")
+    shown = f"http://{address}" if process else "not running"
+    print(TRY.format(gate=session.url, prometheus=shown, folder=session.folder, config=_shown(session.config)))
+    return process
+
+
+async def _watch(session: Session, ended: asyncio.Event, say: Say) -> None:
+    """Print each change of the gate's banner until the end is asked for."""
+    banner = ""
+    while not ended.is_set():
+        with contextlib.suppress(OSError):
+            found = (await asyncio.to_thread(session.gate))["banner"]
+            if found != banner:
+                banner = found
+                say(f"gate {banner}")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), 0.2)
+
+
+def _free_port(wanted: int) -> int:
+    """Return the wanted port of 127.0.0.1, or any free one where it is taken."""
+    for port in (wanted, 0):
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind(("127.0.0.1", port))
+            return int(one.getsockname()[1])
+    raise OSError("no free port on 127.0.0.1")
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,64 @@
+"""Debian's own Prometheus runs beside the gate, without installing a service on this machine.
+
+The package is fetched by apt and unpacked into the cache, so no daemon starts and no root is needed. A Prometheus or
+promtool that is already on PATH is used instead.
+"""
+
+import asyncio
+import shutil
+import subprocess
+from pathlib import Path
+
+import yaml
+
+
+class NotAvailableError(Exception):
+    """The program is neither on PATH nor to be had from apt; the message says why."""
+
+
+def find_program(name: str, cache: Path) -> Path:
+    """Return the path of ``prometheus`` or ``promtool``; fetch Debian's package into ``cache`` when it is not here."""
+    if found := shutil.which(name):
+        return Path(found)
+    unpacked = cache / "prometheus" / "usr" / "bin" / name
+    if not unpacked.exists():
+        _fetch(cache / "prometheus")
+    return unpacked
+
+
+def write_config(template: Path, target: str, destination: Path) -> Path:
+    """Write our scrape configuration with the gate's real address in it."""
+    config = yaml.safe_load(template.read_text())
+    config["scrape_configs"][0]["static_configs"] = [{"targets": [target]}]
+    destination.write_text(yaml.safe_dump(config))
+    return destination
+
+
+async def start_prometheus(program: Path, config: Path, address: str, data: Path) -> asyncio.subprocess.Process:
+    """Start Prometheus on ``address`` (host:port); its log goes to ``data``/prometheus.log."""
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / "prometheus.log").open("wb") as log:
+        return await asyncio.create_subprocess_exec(
+            str(program),
+            f"--config.file={config}",
+            f"--web.listen-address={address}",
+            f"--storage.tsdb.path={data / 'tsdb'}",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _fetch(folder: Path) -> None:
+    download = folder.with_name("prometheus.download")
+    shutil.rmtree(download, ignore_errors=True)
+    download.mkdir(parents=True)
+    try:
+        subprocess.run(["apt-get", "download", "-qq", "prometheus"], cwd=download, check=True, capture_output=True)
+        (package,) = download.glob("prometheus_*.deb")
+        subprocess.run(["dpkg", "-x", package, folder], check=True, capture_output=True)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        raise NotAvailableError(f"Prometheus: not on PATH and not to be had from apt ({error})") from error
+    finally:
+        shutil.rmtree(download, ignore_errors=True)

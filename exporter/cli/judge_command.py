@@ -1,0 +1,42 @@
+"""Judge saved output of a tool."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from exporter.cli import CLOSED, NO_ANSWER, OPEN
+from exporter.cli.given import usage_error
+
+EXIT = {"pass": OPEN, "fail": CLOSED, "unknown": NO_ANSWER}
+
+
+@click.command("judge")
+@click.argument("kind")
+@click.argument("file", default="-")
+@click.option("--require", "requirements", multiple=True, help="A target, as in bandwidth=360Gbit/s; may be repeated.")
+def command(kind: str, file: str, requirements: tuple[str, ...]) -> int:
+    r"""Judge saved output of a tool and print JSON: kind, status, reason, summary, values, rows, warnings.
+
+    KIND is perftest, pingpong, ibv-devinfo, ibstat or rdma-link; FILE is a path, or - for standard input.
+    Values are in base units (bytes, seconds). Exit code: 0 pass, 1 fail, 2 unknown, 64 wrong usage.
+
+    Without a target a clean measurement is unknown (no_target): nobody said what is enough.
+
+    \b
+    Targets:
+      bandwidth=360Gbit/s  message_rate=5M/s  latency=3.5us  latency_p95=4us  latency_p99=9us
+      round_trip=9.5us  throughput=7000Mbit/s  rate=400Gbit/s  mtu=4096
+    """
+    from exporter.judge import judge
+
+    try:
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        judgement = judge(kind, text.decode(errors="replace"), requirements)
+    except OSError as error:
+        raise usage_error(f"{file}: {error.strerror}, a readable file wanted") from error
+    except ValueError as error:
+        raise usage_error(str(error)) from error
+    click.echo(json.dumps(judgement.as_json(), indent=2))
+    return EXIT[judgement.status]

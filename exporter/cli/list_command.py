@@ -1,0 +1,57 @@
+"""List checks and probes, or print one manual."""
+
+import json
+
+import click
+
+from exporter import registry
+from exporter.cli.given import JSON, usage_error
+
+
+@click.command("list")
+@click.argument("probe", required=False)
+@JSON
+def command(probe: str | None, as_json: bool) -> None:
+    """List the seven checks with their probes, or print the manual of one PROBE with its reasons and owners."""
+    if probe is not None:
+        click.echo(_manual(probe))
+    elif as_json:
+        click.echo(json.dumps([_as_json(word) for word in registry.checks()], indent=2))
+    else:
+        _print_table()
+
+
+def _manual(name: str) -> str:
+    module = registry.probes().get(name)
+    if module is None:
+        raise usage_error(f"{name}: no such probe, one of {', '.join(registry.probes())} wanted")
+    width = max(map(len, module.reasons), default=0)
+    reasons = [f"  {code:{width}}  {one.meaning} ({one.owner})" for code, one in sorted(module.reasons.items())]
+    metrics = [f"  rdma_gate_{metric}  {one.help}" for metric, one in module.metrics.items()]
+    return "\n".join([name, "", module.manual, "", "Reasons:", *reasons, "", "Metrics:", *metrics])
+
+
+def _as_json(word: str) -> dict[str, object]:
+    check = registry.checks()[word]
+    probes = [one.name for one in registry.probes().values() if one.check == word]
+    return {
+        "check": word,
+        "number": check.number,
+        "title": check.title,
+        "required": list(check.required),
+        "probes": probes,
+    }
+
+
+def _print_table() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", "check", "probe", "what must hold")
+    for word, check in registry.checks().items():
+        here = {one.name: one.manual.partition("\n")[0] for one in registry.probes().values() if one.check == word}
+        absent = dict.fromkeys(check.required, "(required; not in this version, so a decision is needed)")
+        for name, line in {**absent, **here}.items():
+            table.add_row(str(check.number), word, name, line)
+        table.add_section()
+    Console().print(table)

@@ -1,0 +1,154 @@
+"""Who tests whom next: the oldest due path first, on nodes that are free, with retests ahead of everything.
+
+All tests share one cycle: the sample of paths changes only once each of its paths was tested by each test, so that
+a bandwidth test finds its path's connectivity known. Everything here is pure; time comes in as Unix seconds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from exporter.fabric.expected import ExpectedPath, Mode, PathEnd, expected_paths, path_named
+from probes import Status
+
+FAILED_SOONER = 10
+FAILED_AT_LEAST_SECONDS = 30.0
+CHECKS_OF_AN_END = ("access", "runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The last run of one test on one path: when it was received, its worst status and that finding's reason."""
+
+    received: float
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """The number of the sample under test, and since when."""
+
+    number: int
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """What limits tests now: nodes busy with one, how many run, how many may, and nodes that cannot take part."""
+
+    busy: AbstractSet[str]
+    running: int
+    tests_at_once: int
+    unready: Mapping[str, str]
+
+
+def next_path(
+    expected: Iterable[ExpectedPath],
+    results: Mapping[str, Result],
+    blocked: AbstractSet[str],
+    fabric: Fabric,
+    *,
+    now: float,
+    every_seconds: float,
+) -> ExpectedPath | None:
+    """Return the path to test now, or None. ``results`` and ``blocked`` (targets) are of one test of the plan."""
+    if fabric.running >= fabric.tests_at_once:
+        return None
+    free = [
+        path
+        for path in expected
+        if path.target not in blocked and not path.nodes & (fabric.busy | fabric.unready.keys())
+    ]
+    due = [(_turn(results.get(path.target), every_seconds), path) for path in free]
+    ready = [(turn, path) for turn, path in due if turn[1] <= now]
+    return min(ready, default=(None, None))[1]
+
+
+def seconds_until_due(
+    expected: Iterable[ExpectedPath], results: Mapping[str, Result], *, now: float, every_seconds: float
+) -> float:
+    """Return how long until some path is due; 0 when one is, infinite when there are none."""
+    turns = (_turn(results.get(path.target), every_seconds)[1] for path in expected)
+    return max(0.0, min(turns, default=float("inf")) - now)
+
+
+def without_unready(
+    expected: Iterable[ExpectedPath], unready: Mapping[str, str]
+) -> tuple[tuple[ExpectedPath, ...], tuple[tuple[ExpectedPath, str], ...]]:
+    """Split paths into those that can be tested and those left out, each with why ("node-b silent")."""
+    testable: list[ExpectedPath] = []
+    left_out: list[tuple[ExpectedPath, str]] = []
+    for path in expected:
+        missing = [f"{node} {unready[node]}" for node in sorted(path.nodes) if node in unready]
+        if missing:
+            left_out.append((path, ", ".join(missing)))
+        else:
+            testable.append(path)
+    return tuple(testable), tuple(left_out)
+
+
+def blocked_by(
+    path: ExpectedPath, check: str, passed: Mapping[str, AbstractSet[str]], connected: AbstractSet[str]
+) -> str:
+    """Why a test of this check must wait, empty when it need not.
+
+    ``passed`` holds the open checks of each node; ``connected`` the targets whose connectivity is open. A path test
+    waits for access and runtime of its two ends alone, a transfer also for the connectivity of its own path.
+    """
+    for node in sorted(path.nodes):
+        for one in CHECKS_OF_AN_END:
+            if one not in passed.get(node, frozenset()):
+                return f"{node}: {one} has not passed, it comes first"
+    if check == "transfers" and path.target not in connected:
+        return f"{path.target}: connectivity has not passed, it comes first"
+    return ""
+
+
+def next_cycle(
+    cycle: Cycle,
+    expected: Sequence[ExpectedPath],
+    results_by_test: Sequence[Mapping[str, Result]],
+    *,
+    now: float,
+    every_seconds: float,
+) -> Cycle:
+    """Return the following cycle once every test has a result of this one on each path, and its time is over.
+
+    ``expected`` holds only the paths that can be tested now; ``every_seconds`` is that of the rarest test.
+    """
+    since = cycle.started
+    if not expected or now < since + every_seconds:
+        return cycle
+    done = all(
+        path.target in results and results[path.target].received >= since
+        for results in results_by_test
+        for path in expected
+    )
+    return Cycle(cycle.number + 1, now) if done else cycle
+
+
+def judged_paths(
+    ends: Sequence[PathEnd], modes: Mapping[str, Mode], cycle: Cycle, tested: AbstractSet[str]
+) -> tuple[ExpectedPath, ...]:
+    """Return the paths that a verdict needs: the last complete sample, and what else of any sample was ``tested``.
+
+    So a sample that has just begun closes nothing, while a failure on any tested path counts. In the first cycle all
+    its paths are needed.
+    """
+    needed = expected_paths(ends, modes, max(0, cycle.number - 1))
+    by_name = {str(end): end for end in ends}
+    known = [path for target in tested if (path := path_named(target, by_name))]
+    return tuple(sorted({path.target: path for path in (*known, *needed)}.values()))
+
+
+def _turn(result: Result | None, every_seconds: float) -> tuple[int, float]:
+    """Rank, then due time: retests, then never tested ones, then by age; what did not pass comes round sooner."""
+    if result is None:
+        return 1, 0.0
+    if result.reason == "unconfirmed":
+        return 0, result.received
+    if result.status is Status.PASS:
+        return 2, result.received + every_seconds
+    sooner_seconds = max(FAILED_AT_LEAST_SECONDS, every_seconds / FAILED_SOONER)
+    return 2, result.received + min(every_seconds, sooner_seconds)

@@ -1,0 +1,37 @@
+"""Saved output of a tool is judged offline, by the same readers and the same table of failures that the probes use.
+
+Only what the text shows counts: a text that is cut, holds two different results or lacks a unit is unknown, never a
+pass, and without an agreed target a clean measurement is unknown too (``no_target``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from exporter.judge.judgement import Judgement
+from exporter.judge.perftest import judge_perftest
+from exporter.judge.pingpong import judge_pingpong
+from exporter.judge.ports import judge_ibstat, judge_ibv_devinfo, judge_rdma_link
+from exporter.judge.requirements import Requirement, parse_requirements
+
+__all__ = ["KINDS", "Judgement", "judge"]
+
+KINDS: Mapping[str, Callable[[str, Sequence[Requirement]], Judgement]] = MappingProxyType(
+    {
+        "perftest": judge_perftest,
+        "pingpong": judge_pingpong,
+        "ibv-devinfo": judge_ibv_devinfo,
+        "ibstat": judge_ibstat,
+        "rdma-link": judge_rdma_link,
+    }
+)
+
+
+def judge(kind: str, text: str, requirements: Sequence[str] = ()) -> Judgement:
+    """Judge ``text`` as the output of ``kind`` against targets such as ``bandwidth=360Gbit/s``.
+
+    Raises ValueError, with a sentence for the user, for an unknown kind or a target that is not understood; whatever
+    stands in the text is judged.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind: {kind!r} found, one of {', '.join(KINDS)} wanted")
+    return KINDS[kind](text, parse_requirements(kind, requirements))

@@ -1,0 +1,95 @@
+"""A target on the command line, ``name=quantity``, becomes a limit in base units for one of the values."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+
+from exporter.quantities import parse_bytes, parse_message_rate, parse_rate, parse_seconds
+
+Parser = Callable[[str], Decimal]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """``value`` is the key of the judged value; ``at_least`` False means at most. ``text`` is as the user wrote it."""
+
+    name: str
+    value: str
+    limit: Decimal
+    at_least: bool
+    text: str
+
+    def met_by(self, measured: Decimal) -> bool:
+        """Whether a value reaches the limit; one that is no measurement (zero or less) never does."""
+        if measured <= 0:
+            return False
+        return measured >= self.limit if self.at_least else measured <= self.limit
+
+    def wanted(self) -> str:
+        """The limit in words."""
+        return f"{'at least' if self.at_least else 'at most'} {self.text.partition('=')[2].strip()}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    value: str
+    parse: Parser
+    at_least: bool
+
+
+def parse_mtu(text: str) -> Decimal:
+    """An MTU in bytes, as the field writes it: ``4096``, or with a unit."""
+    return Decimal(text.strip()) if text.strip().isdigit() else Decimal(parse_bytes(text))
+
+
+_PERFTEST = {
+    "bandwidth": _Meaning("average_bytes_per_second", parse_rate, at_least=True),
+    "message_rate": _Meaning("message_rate_per_second", parse_message_rate, at_least=True),
+    "latency": _Meaning("latency_typical_seconds", parse_seconds, at_least=False),
+    "latency_average": _Meaning("latency_average_seconds", parse_seconds, at_least=False),
+    "latency_p50": _Meaning("latency_p50_seconds", parse_seconds, at_least=False),
+    "latency_p95": _Meaning("latency_p95_seconds", parse_seconds, at_least=False),
+    "latency_p99": _Meaning("latency_p99_seconds", parse_seconds, at_least=False),
+    "mtu": _Meaning("mtu_bytes", parse_mtu, at_least=True),
+}
+_PINGPONG = {
+    "throughput": _Meaning("throughput_bytes_per_second", parse_rate, at_least=True),
+    "round_trip": _Meaning("round_trip_seconds", parse_seconds, at_least=False),
+}
+_PORTS = {
+    "rate": _Meaning("rate_bytes_per_second", parse_rate, at_least=True),
+    "mtu": _Meaning("active_mtu_bytes", parse_mtu, at_least=True),
+}
+_MEANINGS: Mapping[str, Mapping[str, _Meaning]] = MappingProxyType(
+    {
+        "perftest": _PERFTEST,
+        "pingpong": _PINGPONG,
+        "ibv-devinfo": _PORTS,
+        "ibstat": _PORTS,
+        "rdma-link": _PORTS,
+    }
+)
+
+
+def parse_requirements(kind: str, texts: Iterable[str]) -> tuple[Requirement, ...]:
+    """Read targets of one kind of output. Raises ValueError with a sentence that names what is allowed."""
+    return tuple(_requirement(kind, text) for text in texts)
+
+
+def _requirement(kind: str, text: str) -> Requirement:
+    name, equals, quantity = text.partition("=")
+    meaning = _MEANINGS[kind].get(name.strip())
+    if meaning is None or not equals:
+        raise ValueError(f"require: {text!r} found for {kind}, one of {_allowed(kind)} with =QUANTITY wanted")
+    try:
+        limit = Decimal(meaning.parse(quantity))
+    except ValueError as error:
+        raise ValueError(f"require {name.strip()}: {error}") from error
+    if limit <= 0:
+        raise ValueError(f"require {name.strip()}: {quantity.strip()!r} found, more than zero wanted")
+    return Requirement(name.strip(), meaning.value, limit, meaning.at_least, text)
+
+
+def _allowed(kind: str) -> str:
+    return ", ".join(_MEANINGS[kind])

@@ -1,0 +1,1 @@
+"""What Prometheus reads: text rendered when a run changes, joined when it is scraped."""

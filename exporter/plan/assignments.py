@@ -1,0 +1,35 @@
+"""What the plan asks of one node, as the gate hands it out."""
+
+from collections.abc import Iterable
+
+from exporter.assignment import Assignment, Member
+from exporter.plan import Plan
+from exporter.plan.membership import pool_nodes
+from exporter.settings import KnownMember
+
+
+def assignment_for(plan: Plan, node: str, members: Iterable[KnownMember], term: int) -> Assignment | None:
+    """Return the node's work, with the members of its pool as peers; None for a node outside the plan."""
+    known = tuple(members)
+    nodes = pool_nodes(plan, known)
+    pool = next((pool for pool in plan.pools if node in nodes[pool.name]), None)
+    if pool is None:
+        return None
+    peers = tuple(_member(one) for one in known if one.name in nodes[pool.name])
+    return Assignment(
+        cluster=plan.cluster,
+        node=node,
+        pool=pool.name,
+        plan_digest=plan.digest,
+        reviewed=plan.reviewed is not None,
+        term=term,
+        hcas=dict(pool.hcas),
+        probes=pool.probes,
+        tests=pool.tests,
+        members=peers,
+        budget=plan.budget,
+    )
+
+
+def _member(known: KnownMember) -> Member:
+    return Member(known.name, known.url, dict(known.addresses))

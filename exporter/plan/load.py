@@ -1,0 +1,124 @@
+"""``plan.yaml`` becomes a Plan, or a list of all that is wrong with it, each with its line and place."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from exporter import registry
+from exporter.assignment import Budget, ProbeSpec
+from exporter.document import Document, Mistake, Place, read_document
+from exporter.plan import Nodes, PathMode, Plan, PlanError, Pool, Review
+from exporter.plan.hcas import hca_classes
+from exporter.plan.schema import PlanSchema, ReviewSchema, read_schema
+from exporter.plan.selector import selector_problem
+from exporter.plan.specs import SpecReader
+from exporter.registry import ProbeModule
+
+SAME_RAIL = "same_rail"
+
+
+def load_plan(path: Path, modules: Mapping[str, ProbeModule] | None = None) -> Plan:
+    """Return the plan of that file; PlanError with all its mistakes. ``modules`` are the probes there are."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError((f"{path}: {error}, a readable plan wanted",)) from error
+    return parse_plan(text, registry.probes() if modules is None else modules)
+
+
+def parse_plan(text: str, modules: Mapping[str, ProbeModule]) -> Plan:
+    """Return the plan that the text says; PlanError with all its mistakes."""
+    document = read_document(text)
+    if document.mistakes:
+        raise PlanError(document.render(document.mistakes))
+    schema, mistakes = read_schema(document.data)
+    pools, wrong = _read_pools(document, modules)
+    mistakes = (*mistakes, *wrong, *(_contradictions(schema, pools) if schema else ()))
+    if schema is None or mistakes:
+        raise PlanError(document.render(mistakes))
+    return with_digest(_plan(schema, pools))
+
+
+def with_digest(plan: Plan) -> Plan:
+    """Return the plan with its digest: comments, order of keys and ways to write a quantity do not change it."""
+    data = msgspec.json.encode(replace(plan, digest=""), order="deterministic")
+    return replace(plan, digest=hashlib.sha256(data).hexdigest())
+
+
+def _plan(schema: PlanSchema, pools: tuple[Pool, ...]) -> Plan:
+    nodes = [Nodes(tuple(p.nodes.names), p.nodes.selector, p.nodes.at_least or 0) for p in schema.pools]
+    modes = {name: PathMode(**mode) for name, mode in schema.paths.model_dump(exclude_none=True).items()}
+    return Plan(
+        cluster=schema.cluster,
+        pools=tuple(replace(pool, nodes=one) for pool, one in zip(pools, nodes, strict=True)),
+        paths=modes,
+        budget=Budget(**schema.budget.model_dump()),
+        reviewed=_review(schema.reviewed),
+        rack_label=schema.topology.rack.removeprefix("label:"),
+    )
+
+
+def _review(schema: ReviewSchema | None) -> Review | None:
+    """A review that does not say who, when and where is none."""
+    if schema is None or not (schema.by and schema.on and schema.ref):
+        return None
+    return Review(schema.by, schema.on, schema.ref)
+
+
+def _read_pools(document: Document, modules: Mapping[str, ProbeModule]) -> tuple[tuple[Pool, ...], list[Mistake]]:
+    """Read what the schema leaves open, wherever the file's shape allows it, so that all is said at once."""
+    data = document.data if isinstance(document.data, dict) else {}
+    given = data.get("pools")
+    pools: list[Pool] = []
+    mistakes: list[Mistake] = []
+    for index, pool in enumerate(given if isinstance(given, list) else ()):
+        if isinstance(pool, dict):
+            read, wrong = _read_pool(pool, ("pools", index), modules)
+            pools.append(read)
+            mistakes += wrong
+    return tuple(pools), mistakes
+
+
+def _read_pool(given: dict[str, Any], place: Place, modules: Mapping[str, ProbeModule]) -> tuple[Pool, list[Mistake]]:
+    hcas, mistakes = hca_classes(given.get("hcas"), (*place, "hcas"))
+    reader = SpecReader(modules, hcas, mistakes)
+    checks = reader.read_checks(given.get("checks"), (*place, "checks"))
+    tests = reader.read_tests(given.get("tests"), (*place, "tests"))
+    return Pool(str(given.get("name")), Nodes(), hcas, checks, tests), reader.mistakes
+
+
+def _contradictions(schema: PlanSchema, pools: Iterable[Pool]) -> Iterator[Mistake]:
+    yield from _pool_contradictions(schema)
+    for index, pool in enumerate(pools):
+        if pool.tests and schema.paths.same_rail is None:
+            yield Mistake(("paths", SAME_RAIL), f"absent, a mode wanted: the tests of {pool.name} need paths")
+        yield from _unsettled_tests(pool.tests, ("pools", index, "tests"))
+
+
+def _pool_contradictions(schema: PlanSchema) -> Iterator[Mistake]:
+    pool_of: dict[str, str] = {}
+    for index, pool in enumerate(schema.pools):
+        place = ("pools", index, "nodes")
+        if bool(pool.nodes.names) == bool(pool.nodes.selector):
+            yield Mistake(place, "both or neither of names and selector found, one of them wanted")
+        if problem := selector_problem(pool.nodes.selector):
+            yield Mistake((*place, "selector"), problem)
+        if pool.nodes.names and (pool.nodes.at_least or 0) > len(pool.nodes.names):
+            found = f"{pool.nodes.at_least} found, at most the {len(pool.nodes.names)} nodes named wanted"
+            yield Mistake((*place, "at_least"), found)
+        for node in pool.nodes.names:
+            if node in pool_of:
+                yield Mistake((*place, "names"), f"{node} is in pool {pool_of[node]} already, one pool wanted")
+            pool_of[node] = pool.name
+        if [other.name for other in schema.pools[:index]].count(pool.name):
+            yield Mistake(("pools", index, "name"), f"{pool.name} found a second time, a name of its own wanted")
+
+
+def _unsettled_tests(tests: Iterable[ProbeSpec], place: Place) -> Iterator[Mistake]:
+    for index, spec in enumerate(tests):
+        if "hcas" not in spec.settings:
+            yield Mistake((*place, index, "hcas"), "absent, a class of the pool's hcas wanted: it says whose paths")

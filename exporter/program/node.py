@@ -1,0 +1,148 @@
+"""The node role: passive probes on time, tests only as the guard admits them, work as the gate last handed it out."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from exporter import __version__, registry
+from exporter.assignment import Assignment
+from exporter.clock import Clock
+from exporter.fabric.port_load import measure_load
+from exporter.fabric.running_tests import RunningTests
+from exporter.guard import Guard
+from exporter.ledger import Ledger
+from exporter.metrics.own import OwnCost
+from exporter.observe import RunContext
+from exporter.scheduler import Scheduler
+from exporter.settings import Settings
+from probes._host import Host, Tree
+from probes._local_endpoint import LocalEndpoint, LocalNode
+from probes._tool_version import ToolVersions
+from probes.readers.netlink import watch
+from probes.readers.optional import optional_text
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+_log = logging.getLogger(__name__)
+
+
+class NodeRole:
+    """Everything that one node does. ``environment`` supplies PATH, HOME and LD_LIBRARY_PATH to the tools."""
+
+    def __init__(self, settings: Settings, ledger: Ledger, clock: Clock, environment: Mapping[str, str]) -> None:
+        self.settings = settings
+        self._ledger = ledger
+        self._environment = environment
+        self._assignment_file = settings.state_dir / "assignment.json"
+        self._test_host = self._open_host()
+        self._local = LocalNode(
+            settings.node,
+            self._test_host,
+            hcas=lambda: self.assignment.hcas if self.assignment else {},
+            addresses=self._addresses,
+            versions=ToolVersions(environment.get("PATH", "")),
+        )
+        self.guard = Guard(
+            lambda: self.assignment,
+            ledger.tokens,
+            clock.now,
+            measure_load=lambda request: measure_load(self._local, request),
+            pause_file=settings.pause_file,
+            spent=self._spent,
+        )
+        self.tests = RunningTests(self.guard, lambda hca: LocalEndpoint(self._local, hca))
+        self.context = run_context(settings)
+        open_host: Callable[[], Host] = self._open_host
+        self.scheduler = Scheduler(
+            ledger, self.context, registry.probes(), clock=clock, open_host=open_host, watch=watch
+        )
+        self._take(_kept_assignment(self._assignment_file, settings.node))
+
+    @property
+    def assignment(self) -> Assignment | None:
+        """What this node does now; None without a plan."""
+        return self.scheduler.assignment
+
+    def assign(self, assignment: Assignment) -> None:
+        """Take over the gate's assignment and keep it on disk. ValueError for another node's, or an older term's."""
+        if assignment.node != self.settings.node:
+            raise ValueError(f"assignment: for {assignment.node}, {self.settings.node} wanted")
+        if assignment.term < self.guard.term:
+            raise ValueError(f"assignment: of term {assignment.term}, at least {self.guard.term} wanted")
+        if assignment != self.assignment:
+            self._assignment_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._assignment_file.write_bytes(msgspec.json.encode(assignment))
+            self._take(assignment)
+
+    def withdraw(self) -> None:
+        """Go back to work without a plan."""
+        self._assignment_file.unlink(missing_ok=True)
+        self._take(None)
+
+    async def run(self) -> None:
+        """Probe and supervise tests until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.scheduler.run(), name="scheduler")
+                tasks.create_task(self.tests.supervise(), name="supervise tests")
+        finally:
+            self._test_host.close()
+
+    def pause(self, paused: bool, who: str) -> None:
+        """Stop tests within a second, or allow them again."""
+        if paused:
+            self.guard.pause(who)
+        else:
+            self.guard.resume()
+
+    def cost(self) -> OwnCost:
+        """What testing costs this node so far."""
+        budget = self.assignment.budget.bytes_per_node_per_hour if self.assignment else 0
+        return OwnCost(
+            test_bytes=self.guard.test_bytes,
+            deferrals=self.guard.deferrals,
+            outstanding=self.guard.tests_outstanding,
+            budget_bytes=budget,
+            budget_left_bytes=self._ledger.tokens.get("bytes"),
+            paused={"node": bool(self.guard.paused)},
+        )
+
+    def _take(self, assignment: Assignment | None) -> None:
+        if assignment is not None and self.settings.every_seconds:
+            every = self.settings.every_seconds
+            probes = tuple(
+                msgspec.structs.replace(spec, every_seconds=every.get(spec.probe, spec.every_seconds))
+                for spec in assignment.probes
+            )
+            assignment = msgspec.structs.replace(assignment, probes=probes)
+        self.scheduler.assign(assignment)
+
+    def _addresses(self, member: str) -> Mapping[str, str]:
+        members = self.assignment.members if self.assignment else ()
+        return next((one.addresses for one in members if one.name == member), {})
+
+    def _open_host(self) -> Host:
+        return Host(self.settings.host_root, environment=self._environment)
+
+    def _spent(self) -> None:
+        self._ledger.dirty = True
+
+
+def run_context(settings: Settings) -> RunContext:
+    """Return what every run of this process carries."""
+    boot_id = optional_text(Tree(settings.host_root), BOOT_ID)
+    return RunContext(settings.node, "host", "", boot_id, __version__)
+
+
+def _kept_assignment(path: Path, node: str) -> Assignment | None:
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=Assignment)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        _log.warning("%s: %s; passive probes run without a plan until the gate speaks", path, error)
+        return None
+    return kept if kept.node == node else None

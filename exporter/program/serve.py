@@ -1,0 +1,183 @@
+"""``rdma-gate serve``: one event loop, its roles and its HTTP face, until the first SIGTERM."""
+
+import asyncio
+import fcntl
+import logging
+import signal
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from exporter import registry
+from exporter.clock import SystemClock
+from exporter.evidence import EvidenceStore
+from exporter.keys import Verifier, node_key
+from exporter.ledger import Ledger
+from exporter.metrics.blocks import BlockStore
+from exporter.metrics.own import OwnCost
+from exporter.metrics.records import RecordMetrics
+from exporter.metrics.scrape import Scrape
+from exporter.program.node import NodeRole
+from exporter.settings import Settings, SettingsError
+from exporter.web.admission import check_listen
+from exporter.web.app import make_app
+from exporter.web.services import Services
+
+if TYPE_CHECKING:
+    from exporter.program.gate import GateRole
+
+SHUTDOWN_SECONDS = 0.3
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The master key of a gate (empty: none) and the key by which this process's own node is addressed."""
+
+    master: bytes = b""
+    own: bytes = b""
+
+
+async def serve(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Serve until SIGTERM or SIGINT. Raises SettingsError where the settings cannot be used."""
+    keys = read_keys(settings)
+    _check_listen(settings, keys)
+    with _locked(settings.state_dir):
+        clock = SystemClock()
+        ledger = Ledger(settings.state_dir / "ledger.json", EvidenceStore(settings.state_dir / "evidence"), clock.now)
+        program = Program(settings, ledger, clock, keys, environment)
+        async with _listening(program, settings):
+            await program.run()
+
+
+class Program:
+    """The roles of one process and what they share."""
+
+    def __init__(
+        self, settings: Settings, ledger: Ledger, clock: SystemClock, keys: Keys, environment: Mapping[str, str]
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._clock = clock
+        self._keys = keys
+        store = BlockStore()
+        self.node = NodeRole(settings, ledger, clock, environment) if "node" in settings.roles else None
+        self.gate = self._make_gate(store) if "gate" in settings.roles else None
+        records = RecordMetrics(store, ledger, settings.node, registry.probes())
+        self._scrape = Scrape(settings.node, store, records, pool=self._pool, cost=self._cost)
+
+    def services(self) -> Services:
+        """Return what the HTTP face needs."""
+        node, gate = self.node, self.gate
+        return Services(
+            node=self._settings.node,
+            ledger=self._ledger,
+            scrape=self._scrape,
+            verifier=Verifier(self._keys.own, self._clock.now) if self._keys.own else None,
+            tests=node.tests if node else None,
+            assign=node.assign if node else None,
+            pause=node.pause if node else None,
+            view=(lambda: gate.view) if gate else None,
+            paths=(lambda: gate.verdict.paths) if gate else tuple,
+        )
+
+    async def run(self) -> None:
+        """Run the roles until a signal asks for the end; SIGHUP reads plan and decisions again."""
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ended.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        async with asyncio.TaskGroup() as tasks:
+            running = [
+                tasks.create_task(role.run(), name=name)
+                for name, role in (("node role", self.node), ("gate role", self.gate))
+                if role is not None
+            ]
+            await ended.wait()
+            _log.info("ending")
+            for task in running:
+                task.cancel()
+        await self._ledger.save()
+
+    def _make_gate(self, store: BlockStore) -> "GateRole":
+        # The node role does without pydantic and all that the plan needs.
+        from exporter.metrics.verdict import VerdictMetrics
+        from exporter.program.gate import GateRole
+
+        return GateRole(
+            self._settings,
+            self._ledger,
+            self._clock,
+            node=self.node,
+            metrics=VerdictMetrics(store),
+            master_key=self._keys.master,
+        )
+
+    def _reload(self) -> None:
+        if self.gate is not None:
+            self.gate.reload()
+
+    def _pool(self) -> str:
+        return self.node.assignment.pool if self.node and self.node.assignment else ""
+
+    def _cost(self) -> OwnCost:
+        return self.node.cost() if self.node else OwnCost()
+
+
+def read_keys(settings: Settings) -> Keys:
+    """Read the key files. SettingsError for one that is not there, too short, or not in hex."""
+    try:
+        master = settings.key_file.read_text().strip().encode() if settings.key_file else b""
+        if settings.node_key_file:
+            return Keys(master, bytes.fromhex(settings.node_key_file.read_text()))
+        return Keys(master, node_key(master, settings.node) if master else b"")
+    except (OSError, ValueError) as error:
+        raise SettingsError((f"key: {error}",)) from error
+
+
+def _check_listen(settings: Settings, keys: Keys) -> None:
+    try:
+        check_listen(settings.host, has_key=bool(keys.own))
+    except ValueError as error:
+        raise SettingsError((str(error),)) from error
+
+
+@contextmanager
+def _locked(state_dir: Path) -> Iterator[None]:
+    try:
+        state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (state_dir / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+    except BlockingIOError as error:
+        raise SettingsError(
+            (f"state_dir: {state_dir} is in use by another rdma-gate, one of its own wanted",)
+        ) from error
+    except PermissionError as error:
+        raise SettingsError((f"state_dir: {error}, a writable directory wanted",)) from error
+
+
+@asynccontextmanager
+async def _listening(program: Program, settings: Settings) -> AsyncIterator[None]:
+    runner = web.AppRunner(make_app(program.services()), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    await runner.setup()
+    site = web.TCPSite(runner, settings.host, settings.port)
+    try:
+        await _start(site)
+        _log.info("serving %s on %s", " and ".join(sorted(settings.roles)), site.name)
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def _start(site: web.TCPSite) -> None:
+    try:
+        await site.start()
+    except OSError as error:
+        raise SettingsError((f"listen: {error}, a free address wanted",)) from error

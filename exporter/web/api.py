@@ -1,0 +1,106 @@
+"""What gate and node ask each other: records, assignments, tests, evidence, pause."""
+
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from exporter.assignment import Assignment
+from exporter.fabric.running_tests import RunningTests
+from exporter.fabric.wire import WAIT_SECONDS, Records, StartTest
+from exporter.ledger import Ledger
+from exporter.web.problems import problem
+from exporter.web.services import SERVICES
+
+HEARTBEAT_SECONDS = 5.0
+
+T = TypeVar("T")
+
+
+class Pause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether tests are to be paused, and who wants it."""
+
+    paused: bool
+    who: str = "the API"
+
+
+async def get_records(request: web.Request) -> web.Response:
+    """Answer with what is newer than ``after``, at the latest after HEARTBEAT_SECONDS; another epoch starts at 0."""
+    ledger = request.app[SERVICES].ledger
+    after = int(request.query.get("after", "0"))
+    if request.query.get("epoch", ledger.epoch) != ledger.epoch:
+        after = 0
+    records = await ledger.after(after, HEARTBEAT_SECONDS)
+    return _json(Records(ledger.epoch, ledger.seq, records))
+
+
+async def post_assignment(request: web.Request) -> web.Response:
+    """Take over the gate's assignment for this node."""
+    assign = _there(request.app[SERVICES].assign, "assignments")
+    assign(msgspec.json.decode(await request.read(), type=Assignment))
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def post_test(request: web.Request) -> web.Response:
+    """Start one end of a test and answer once it is ready."""
+    start = msgspec.json.decode(await request.read(), type=StartTest)
+    return _json(await _tests(request).start(start.request, start.term))
+
+
+async def get_test(request: web.Request) -> web.Response:
+    """Answer with the outcome, or with 204 while the test still runs."""
+    name = request.match_info["id"]
+    try:
+        outcome = await _tests(request).wait(name, WAIT_SECONDS)
+    except KeyError:
+        return problem(HTTPStatus.NOT_FOUND, "unknown_test", f"test {name}: not known here, a started one wanted")
+    return web.Response(status=HTTPStatus.NO_CONTENT) if outcome is None else _json(outcome)
+
+
+async def delete_test(request: web.Request) -> web.Response:
+    """Stop a test; one that is over stays over."""
+    await _tests(request).stop(request.match_info["id"])
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def get_evidence(request: web.Request) -> web.Response:
+    """Answer with the whole text of that digest."""
+    digest = request.match_info["sha256"]
+    return evidence_answer(request.app[SERVICES].ledger, digest)
+
+
+def evidence_answer(ledger: Ledger, digest: str) -> web.Response:
+    """Return the text, or a problem where it is not kept here any more."""
+    text = ledger.evidence.read(digest)
+    if text is None:
+        return problem(HTTPStatus.NOT_FOUND, "no_evidence", f"evidence {digest}: not kept here, another digest wanted")
+    # Tool output is shown, never run: no browser may take it for a page.
+    return web.Response(text=text, content_type="text/plain", headers={"X-Content-Type-Options": "nosniff"})
+
+
+async def post_pause(request: web.Request) -> web.Response:
+    """Stop all tests, or allow them again."""
+    pause = _there(request.app[SERVICES].pause, "tests")
+    wanted = msgspec.json.decode(await request.read(), type=Pause)
+    pause(wanted.paused, wanted.who)
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def get_paths(request: web.Request) -> web.Response:
+    """Answer with the whole path matrix."""
+    return _json(request.app[SERVICES].paths())
+
+
+def _tests(request: web.Request) -> RunningTests:
+    return _there(request.app[SERVICES].tests, "tests")
+
+
+def _there(service: T | None, what: str) -> T:
+    if service is None:
+        raise web.HTTPNotFound(reason=f"no {what} in this process's roles")
+    return service
+
+
+def _json(value: Any) -> web.Response:
+    return web.Response(body=msgspec.json.encode(value), content_type="application/json")

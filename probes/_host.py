@@ -1,0 +1,131 @@
+"""All facts about the machine come through one door: files below a root, devices opened and closed, commands run.
+
+Give it another root and a recorded tree is a machine. Nothing is held between calls, or driver upgrades would hang.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from probes._process import Command, Completed, Process, start_process
+from probes._worker import Worker
+
+__all__ = ["Command", "Completed", "Host", "Process", "Tree"]
+
+T = TypeVar("T")
+
+
+class Tree:
+    """The files below a root, read synchronously; paths are absolute as the machine itself would write them.
+
+    ``on_access`` hears of each path before it is touched: a recorder learns so what a reader needs.
+    """
+
+    def __init__(self, root: str | Path = "/", on_access: Callable[[str], object] | None = None) -> None:
+        self.root = Path(root)
+        self._on_access = on_access
+
+    def text(self, path: str, limit_bytes: int = 65536) -> str:
+        """The stripped text of a file, at most its first ``limit_bytes``; OSError as it comes."""
+        with self._below(path).open("rb") as file:
+            return file.read(limit_bytes).decode(errors="replace").strip()
+
+    def names(self, path: str) -> list[str]:
+        """The sorted entries of a directory; none when it is absent."""
+        try:
+            return sorted(entry.name for entry in self._below(path).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def link(self, path: str) -> str:
+        """Where a symlink leads in the end, as an absolute path below the root. FileNotFoundError when nowhere."""
+        root = os.path.realpath(self.root)
+        target = os.path.realpath(self._below(path), strict=True)
+        if os.path.commonpath((root, target)) != root:
+            raise FileNotFoundError(errno.ENOENT, "the link leads out of the root", path)
+        return "/" + os.path.relpath(target, root) if target != root else "/"
+
+    def exists(self, path: str) -> bool:
+        """Whether a file, directory, or the target of a symlink is there."""
+        return self._below(path).exists()
+
+    def open_device(self, path: str) -> None:
+        """Open a device read-write and close it at once. OSError with the errno that the kernel gave."""
+        if recorded := self._recorded(path):
+            name = recorded[1]
+            if name != "ok":
+                raise OSError(getattr(errno, name), os.strerror(getattr(errno, name)), path)
+            return
+        os.close(os.open(self._below(path), os.O_RDWR | os.O_CLOEXEC))
+
+    def device_number(self, path: str) -> tuple[int, int]:
+        """Major and minor of a device node; (0, 0) for a file that is none. FileNotFoundError when it is absent."""
+        if recorded := self._recorded(path):
+            major, _, minor = recorded[0].partition(":")
+            return int(major), int(minor)
+        found = self._below(path).stat()
+        if not stat.S_ISCHR(found.st_mode):
+            return 0, 0
+        return os.major(found.st_rdev), os.minor(found.st_rdev)
+
+    def filesystem_bytes(self, path: str) -> int:
+        """The size of the filesystem mounted at a path. FileNotFoundError when it is absent."""
+        recorded = self._below(path + ".bytes")
+        if recorded.is_file():
+            return int(recorded.read_text())
+        found = os.statvfs(self._below(path))
+        return found.f_frsize * found.f_blocks
+
+    def _recorded(self, path: str) -> tuple[str, str] | None:
+        """The numbers and the errno name (``ok`` for none) of a device node in a recorded tree."""
+        file = self._below(path + ".dev")
+        if not file.is_file():
+            return None
+        numbers, name = file.read_text().split()
+        return numbers, name
+
+    def _below(self, path: str) -> Path:
+        if self._on_access:
+            self._on_access(path)
+        return self.root / path.lstrip("/")
+
+
+class Host:
+    """The machine below a root: reads run in this Host's single worker thread, commands in the event loop.
+
+    ``environment`` is where PATH, HOME and LD_LIBRARY_PATH of commands come from; nothing else of it is passed on.
+    """
+
+    def __init__(self, root: str | Path = "/", *, environment: Mapping[str, str] | None = None) -> None:
+        self._tree = Tree(root)
+        self._environment = dict(environment or {})
+        self._worker = Worker(f"host {root}")
+
+    @property
+    def busy(self) -> bool:
+        """Whether the worker thread is still inside an earlier read."""
+        return self._worker.busy
+
+    async def read(self, reader: Callable[[Tree], T]) -> T:
+        """What ``reader`` makes of the tree, or its exception. Cancelling ends the wait, not the thread."""
+        return await self._worker.call(partial(reader, self._tree))
+
+    async def start(self, command: Command) -> Process:
+        """Start a command; one that cannot be started ends NOT_STARTED with stderr saying why."""
+        return start_process(command, self._environment)
+
+    async def run(self, command: Command) -> Completed:
+        """Start a command and wait for its end. Cancelling kills its whole group."""
+        process = await self.start(command)
+        try:
+            return await process.wait()
+        finally:
+            await process.stop()
+
+    def close(self) -> None:
+        """Let the worker thread end; a read that hangs is not waited for."""
+        self._worker.close()

@@ -1,0 +1,90 @@
+"""Counters of a port, and what moved between two readings of them.
+
+A counter that was reset, or stands at its maximum, has no difference: that is None, never zero.
+The kernel may answer from a cache that is up to 10 ms old (``lifespan``).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from probes._host import Tree
+from probes.readers.counter_table import CounterUnit, Meaning, describe
+from probes.readers.optional import optional_text
+from probes.readers.sysfs import DEVICES
+
+NOT_COUNTERS = ("lifespan",)
+DATA_MAX_32_BIT = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a port carried between two readings; None is "could not tell".
+
+    Where the port counts packets only (rxe), bytes are packets times the MTU: an upper bound that also holds
+    acknowledgements. ``errors`` and ``congestion`` hold what rose; ``untold`` names the errors without a difference.
+    """
+
+    sent_bytes: int | None
+    received_bytes: int | None
+    errors: dict[str, int] = field(default_factory=dict)
+    congestion: dict[str, int] = field(default_factory=dict)
+    untold: tuple[str, ...] = ()
+
+
+def read_counters(tree: Tree, device: str, port: int) -> dict[str, int]:
+    """All counters of a port by file name; on a clash the one of ``counters/`` counts. Unreadable ones are left out."""
+    path = f"{DEVICES}/{device}/ports/{port}"
+    texts = {
+        name: optional_text(tree, f"{path}/{folder}/{name}")
+        for folder in ("hw_counters", "counters")
+        for name in tree.names(f"{path}/{folder}")
+    }
+    return {name: int(text) for name, text in sorted(texts.items()) if text.isdigit() and name not in NOT_COUNTERS}
+
+
+def delta(name: str, before: Mapping[str, int], after: Mapping[str, int]) -> int | None:
+    """How far a counter rose; None when it is absent, stands at its maximum, or was reset in between.
+
+    A 32-bit counter that seems to have run more than half its range was reset, not wrapped.
+    """
+    if name not in before or name not in after:
+        return None
+    counter = describe(name)
+    maximum = 2**counter.bits - 1
+    if counter.saturates and after[name] == maximum:
+        return None
+    if counter.unit is CounterUnit.OCTETS4 and after[name] == DATA_MAX_32_BIT:  # a port without the 64-bit counters
+        return None
+    rise = after[name] - before[name]
+    if rise >= 0:
+        return rise
+    wrapped = rise + maximum + 1
+    return wrapped if not counter.saturates and counter.bits == 32 and 0 <= wrapped < 2**31 else None
+
+
+def moved(before: Mapping[str, int], after: Mapping[str, int], mtu_bytes: int | None) -> Moved:
+    """Payload, errors and congestion between two readings. ``mtu_bytes`` matters where only packets are counted."""
+    rises = {name: delta(name, before, after) for name in sorted({*before, *after})}
+    meanings = {name: describe(name).meaning for name in rises}
+    return Moved(
+        sent_bytes=_payload(rises, Meaning.PAYLOAD_SENT, mtu_bytes),
+        received_bytes=_payload(rises, Meaning.PAYLOAD_RECEIVED, mtu_bytes),
+        errors=_rose(rises, meanings, Meaning.ERROR),
+        congestion=_rose(rises, meanings, Meaning.CONGESTION),
+        untold=tuple(name for name, rise in rises.items() if rise is None and meanings[name] is Meaning.ERROR),
+    )
+
+
+def _payload(rises: Mapping[str, int | None], meaning: Meaning, mtu_bytes: int | None) -> int | None:
+    """The most exact unit that the port has wins."""
+    factors = {CounterUnit.OCTETS4: 4, CounterUnit.BYTES: 1, CounterUnit.PACKETS: mtu_bytes}
+    by_unit = {describe(name).unit: rise for name, rise in rises.items() if describe(name).meaning is meaning}
+    for unit, factor in factors.items():
+        if unit in by_unit:
+            rise = by_unit[unit]
+            return None if rise is None or not factor else rise * factor
+    return None
+
+
+def _rose(rises: Mapping[str, int | None], meanings: Mapping[str, Meaning], wanted: Meaning) -> dict[str, int]:
+    return {name: rise for name, rise in rises.items() if rise and meanings[name] is wanted}
