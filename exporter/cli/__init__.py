@@ -27,6 +27,10 @@ _COMMANDS = {
 }
 
 
+class NoAnswerError(click.ClickException):
+    """The gate or a node gave no answer that can be used: exit code 2."""
+
+
 class _Commands(click.Group):
     def list_commands(self, _context: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -63,7 +67,7 @@ def app(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         code = _root.main(list(arguments), prog_name="rdma-gate", standalone_mode=False, obj=context)
     except click.ClickException as error:
         error.show()
-        code = USAGE
+        code = NO_ANSWER if isinstance(error, NoAnswerError) else USAGE
     except click.Abort:
         code = 130
     sys.exit(code if isinstance(code, int) else OPEN)

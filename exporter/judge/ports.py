@@ -142,7 +142,7 @@ def _values(report: PortReport) -> dict[str, Any]:
         "truncated_devices": [port.device for port in report.ports if not port.complete],
         "truncated": report.truncated,
         "terminal_noise": report.noise,
-        "devices": {_key(port, report.ports): _port_values(port) for port in report.ports},
+        "devices": _by_name(report.ports),
     }
     return values | (_port_values(report.ports[0]) if len(report.ports) == 1 else {})
 
@@ -151,9 +151,10 @@ def _names(ports: Sequence[Port], **wanted: str) -> list[str]:
     return [port.device for port in ports if all(getattr(port, name) == value for name, value in wanted.items())]
 
 
-def _key(port: Port, ports: Sequence[Port]) -> str:
-    """The device's name, with the port's number where the device shows several."""
-    return str(port) if sum(1 for other in ports if other.device == port.device) > 1 else port.device
+def _by_name(ports: Sequence[Port]) -> dict[str, dict[str, Any]]:
+    """Each port below its device's name, with the port's number where the device shows several."""
+    shown = Counter(port.device for port in ports)
+    return {str(port) if shown[port.device] > 1 else port.device: _port_values(port) for port in ports}
 
 
 def _port_values(port: Port) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+import platform
+from collections.abc import Callable
 
 import aiohttp
 
@@ -19,7 +20,9 @@ from exporter.fabric.tester import PathTester, Situation
 from exporter.gate.changes import Histories, follow_all
 from exporter.gate.decide import decide
 from exporter.gate.decisions import Decisions, load_decisions
+from exporter.gate.explain import Explanation, explain
 from exporter.gate.inputs import GateInputs, GateNode, GatePath, MemberState
+from exporter.gate.snapshot import Taking, snapshot_bytes, take_snapshot
 from exporter.gate.verdict import OPEN, Verdict
 from exporter.keys import node_key
 from exporter.ledger import Ledger, Record
@@ -131,9 +134,15 @@ class GateRole:
             paused=self._node.guard.paused if self._node else "",
         )
 
-    def node_states(self) -> Mapping[str, str]:
-        """Return what is wrong with the way to each node, by its name."""
-        return {name: follower.state.problem for name, follower in self._followers.items()}
+    def explain(self, node: str, check: str) -> Explanation:
+        """Explain a check as it stands now. KeyError with a sentence for a node or check that is not there."""
+        return explain(self.verdict, node, check)
+
+    def snapshot(self, operator: str) -> bytes:
+        """Return a snapshot of this moment as canonical JSON."""
+        inputs = self.inputs()
+        taking = Taking(operator, versions={"python": platform.python_version()})
+        return snapshot_bytes(take_snapshot(decide(inputs), inputs, self._ledger.evidence.read, taking))
 
     def _follow(self, session: aiohttp.ClientSession, member: KnownMember, tasks: asyncio.TaskGroup) -> None:
         key = node_key(self._master_key, member.name) if self._master_key else b""

@@ -6,7 +6,6 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,13 @@ from aiohttp import web
 from exporter import registry
 from exporter.clock import SystemClock
 from exporter.evidence import EvidenceStore
-from exporter.keys import Verifier, node_key
+from exporter.keys import Verifier
 from exporter.ledger import Ledger
 from exporter.metrics.blocks import BlockStore
 from exporter.metrics.own import OwnCost
 from exporter.metrics.records import RecordMetrics
 from exporter.metrics.scrape import Scrape
+from exporter.program.keys import Keys, read_keys
 from exporter.program.node import NodeRole
 from exporter.settings import Settings, SettingsError
 from exporter.web.admission import check_listen
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
 SHUTDOWN_SECONDS = 0.3
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The master key of a gate (empty: none) and the key by which this process's own node is addressed."""
-
-    master: bytes = b""
-    own: bytes = b""
 
 
 async def serve(settings: Settings, environment: Mapping[str, str]) -> None:
@@ -84,6 +76,8 @@ class Program:
             pause=node.pause if node else None,
             view=(lambda: gate.view) if gate else None,
             paths=(lambda: gate.verdict.paths) if gate else tuple,
+            explain=gate.explain if gate else None,
+            snapshot=gate.snapshot if gate else None,
         )
 
     async def run(self) -> None:
@@ -128,17 +122,6 @@ class Program:
 
     def _cost(self) -> OwnCost:
         return self.node.cost() if self.node else OwnCost()
-
-
-def read_keys(settings: Settings) -> Keys:
-    """Read the key files. SettingsError for one that is not there, too short, or not in hex."""
-    try:
-        master = settings.key_file.read_text().strip().encode() if settings.key_file else b""
-        if settings.node_key_file:
-            return Keys(master, bytes.fromhex(settings.node_key_file.read_text()))
-        return Keys(master, node_key(master, settings.node) if master else b"")
-    except (OSError, ValueError) as error:
-        raise SettingsError((f"key: {error}",)) from error
 
 
 def _check_listen(settings: Settings, keys: Keys) -> None:

@@ -92,6 +92,24 @@ async def get_paths(request: web.Request) -> web.Response:
     return _json(request.app[SERVICES].paths())
 
 
+async def get_explanation(request: web.Request) -> web.Response:
+    """Answer with why a check of a node stands as it does."""
+    explain = _there(request.app[SERVICES].explain, "gate")
+    try:
+        return _json(explain(request.match_info["node"], request.match_info["check"]))
+    except KeyError as error:
+        return problem(HTTPStatus.NOT_FOUND, "unknown_check", str(error.args[0]))
+
+
+async def get_snapshot(request: web.Request) -> web.Response:
+    """Answer with a snapshot of the gate as it stands now, taken by ``operator``."""
+    snapshot = _there(request.app[SERVICES].snapshot, "gate")
+    operator = request.query.get("operator", "")
+    if not operator.strip():
+        return problem(HTTPStatus.BAD_REQUEST, "no_operator", "operator: none found, who takes the snapshot wanted")
+    return web.Response(body=snapshot(operator), content_type="application/json")
+
+
 def _tests(request: web.Request) -> RunningTests:
     return _there(request.app[SERVICES].tests, "tests")
 

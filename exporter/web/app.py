@@ -30,6 +30,7 @@ def make_app(services: Services) -> web.Application:
             web.get("/gate", pages.get_gate),
             web.get("/gate.json", pages.get_gate_json),
             web.get("/gate/nodes/{node}", pages.get_node),
+            web.get("/gate/explain/{node}/{check}", api.get_explanation),
             web.get("/gate/evidence/{sha256}", pages.get_evidence),
             web.get("/v1/records", api.get_records),
             web.post("/v1/assignment", api.post_assignment),
@@ -39,6 +40,7 @@ def make_app(services: Services) -> web.Application:
             web.get("/v1/evidence/{sha256}", api.get_evidence),
             web.post("/v1/pause", api.post_pause),
             web.get("/v1/paths", api.get_paths),
+            web.get("/v1/snapshot", api.get_snapshot),
         ]
     )
     return app

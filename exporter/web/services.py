@@ -31,8 +31,8 @@ class Services:
     """One process's services. Without ``verifier`` only this machine may ask; without ``view`` there is no gate here.
 
     ``assign`` takes over an assignment and raises ValueError for one that is not this node's; ``pause`` stops or
-    allows tests, with who asked; ``not_ready`` is a sentence while the process cannot serve yet; ``paths`` is the
-    path matrix, ready for JSON.
+    allows tests, with who asked; ``explain`` takes node and check and raises KeyError; ``snapshot`` takes who asks;
+    ``not_ready`` is a sentence while the process cannot serve yet; ``paths`` is the path matrix, ready for JSON.
     """
 
     node: str
@@ -44,6 +44,8 @@ class Services:
     pause: Callable[[bool, str], None] | None = None
     view: Callable[[], GateView] | None = None
     paths: Callable[[], Any] = field(default=tuple)
+    explain: Callable[[str, str], Any] | None = None
+    snapshot: Callable[[str], bytes] | None = None
     pages: Pages = field(default_factory=Pages)
     not_ready: Callable[[], str] = _nothing_wrong
 

@@ -61,6 +61,12 @@ class Probe:
     errors_at_most: int = 0
     losses_at_most: Ratio = 0.001
 
+    @property
+    def run_bytes(self) -> int:
+        """Bytes that one run sends over its path, both ways, the warm-up included."""
+        small = (self.repeats + 1) * self.iterations * self.message
+        return 2 * (small + self.large_iterations * self.large_message)
+
     async def run(self, path: Path) -> Iterable[Finding]:
         """Test the path from its client to its server, small messages first."""
         allowance = Allowance(self.errors_at_most, self.losses_at_most)

@@ -48,6 +48,12 @@ class Probe:
     errors_at_most: int = 0
     losses_at_most: Ratio = 0.001
 
+    @property
+    def run_bytes(self) -> int:
+        """Bytes that one run sends over its path, the warm-up included."""
+        volume = Volume(self.message, self.volume, self.queue_pairs)
+        return (self.repeats + 1) * volume.iterations * self.message * self.queue_pairs
+
     async def run(self, path: Path) -> Iterable[Finding]:
         """Test the path from its client to its server."""
         volume = Volume(self.message, self.volume, self.queue_pairs)

@@ -5,6 +5,8 @@ the tool or of its TCP control connection says nothing about RDMA and is UNKNOWN
 Source: message texts of perftest and rdma-core's examples, and recorded outputs.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from probes import Status
@@ -13,6 +15,10 @@ from probes.tools.failure_rules import RULES, Rule
 from probes.tools.pasted import read_pasted
 
 __all__ = ["CODES", "REASONS", "Failure", "classify", "failure"]
+
+_WORD = re.compile(r"[A-Za-z]{2}")
+_MOST_LINES = 1000
+_LINE_LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Failure:
 
 def classify(stdout: str, stderr: str) -> Failure | None:
     """The first cause in what one or both ends printed, or None where they complain of nothing. Never raises."""
-    lines = (*read_pasted(stderr).lines, *read_pasted(stdout).lines)
+    lines = _words((*read_pasted(stderr).lines, *read_pasted(stdout).lines))
     text = "\n".join(lines)
     for rule in RULES:
         if rule.context is not None and not rule.context.search(text):
@@ -36,6 +42,12 @@ def classify(stdout: str, stderr: str) -> Failure | None:
         if line := next((line for line in lines if rule.pattern.search(line)), None):
             return _failure(rule, line.strip())
     return None
+
+
+def _words(lines: Iterable[str]) -> list[str]:
+    """Each different line that has words in it; of a flood only the first and the last ones, and of a line its begin."""
+    spoken = list(dict.fromkeys(line[:_LINE_LIMIT] for line in lines if _WORD.search(line)))
+    return spoken if len(spoken) <= 2 * _MOST_LINES else spoken[:_MOST_LINES] + spoken[-_MOST_LINES:]
 
 
 def failure(reason: str, found: str) -> Failure:

@@ -27,7 +27,7 @@ _STATUS = re.compile(r"Infiniband device '([^']*)' port (\d+) status:?")
 _FIELD = re.compile(
     r"(?:^|\s)(CA type|Firmware version|Hardware version|Node GUID|System image GUID|Port GUID|Number of ports|"
     r"Physical state|State|Rate|Base lid|LMC|SM lid|Capability mask|Link layer|"
-    r"default gid|base lid|sm lid|phys state|state|rate|link_layer):\s*(.*?)\s*$"
+    r"default gid|base lid|sm lid|phys state|state|rate|link_layer):(.*)$"
 )
 _SOFTWARE_RATE = "2.5"
 
@@ -65,7 +65,7 @@ def _sections(lines: Iterable[str]) -> list[Section]:
 
 
 def _fields(lines: Sequence[str]) -> list[tuple[str, str]]:
-    return [(match[1], match[2]) for line in lines if (match := _FIELD.search(line))]
+    return [(match[1], match[2].strip()) for line in lines if (match := _FIELD.search(line))]
 
 
 def _port(device: str, number: int, about: dict[str, str], own: list[tuple[str, str]]) -> Port:

@@ -25,7 +25,7 @@ from probes.tools.qp_address import normal_gid
 
 _DEVICE = re.compile(r"(?:^|\s)hca_id:\s*(\S*)")
 _PORT = re.compile(r"(?:^|\s)port:\s*(\d+)\s*$")
-_FIELD = re.compile(r"(?:^|\s)(GID\[\s*\d+\]|[a-z][a-z0-9_]*):\s*(.*?)\s*$")
+_FIELD = re.compile(r"(?:^|\s)(GID\[\s*\d+\]|[a-z][a-z0-9_]*):(.*)$")
 _GID = re.compile(r"^([0-9a-fA-F:.]+)(?:,\s*(.+))?$")
 _WIDTH_LANES = re.compile(r"^(\d+)X \(\d+\)$")
 _LANE_GIGABITS = re.compile(r"^(\d+(?:\.\d+)?) Gbps \(\d+\)$")
@@ -82,7 +82,7 @@ def _whole_lines(section: Sequence[str]) -> Sequence[str]:
 
 
 def _fields(lines: Iterable[str]) -> Fields:
-    return [(match[1], match[2]) for line in lines if (match := _FIELD.search(line))]
+    return [(match[1], match[2].strip()) for line in lines if (match := _FIELD.search(line))]
 
 
 def _port(device: str, number: int, general: Fields, own: Fields, *, ends_here: bool) -> Port:

@@ -8,9 +8,10 @@ each source whole. Nothing is repaired: a line that was cut stays cut.
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9])")
-_COUNTER = re.compile(r"\s*\[\d+/\d+\]\s*$")
+_COUNTER = re.compile(r"\[\d{1,7}/\d{1,7}\]$")
 _ELLIPSIS = re.compile(
     r"^\s*(?:\.{3,}|\u2026|\[?\.{2,}\]?|[<\[(]*(?:snip(?:ped)?|truncated|omitted|output omitted|cut)[>\])]*"
     r"|-+\s*more\s*-+)\s*$",
@@ -51,7 +52,7 @@ def read_pasted(text: str) -> Pasted:
     raw = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     whole = raw[-1] == "" or raw[-1].isspace()
     lines = _by_source([_undressed(line) for line in raw])
-    calm = [_COUNTER.sub("", line) for line in lines]
+    calm = [_without_counter(line) for line in lines]
     return Pasted(
         lines=tuple(line for line in calm if not is_ellipsis(line)),
         whole=whole,
@@ -65,6 +66,11 @@ def is_ellipsis(line: str) -> bool:
     return bool(line.strip()) and _ELLIPSIS.match(line) is not None
 
 
+def _without_counter(line: str) -> str:
+    match = _COUNTER.search(line.rstrip())
+    return line[: match.start()].rstrip() if match else line
+
+
 def _undressed(line: str) -> str:
     for pattern in (_QUOTE, _TIME, _PROMPT):
         line = pattern.sub("", line, count=1)
@@ -75,8 +81,10 @@ def _by_source(lines: list[str]) -> list[str]:
     split = [_split_source(line) for line in lines]
     if not any(source for source, _ in split):
         split = _split_hosts(lines)
-    sources = dict.fromkeys(source for source, _ in split)
-    return [_undressed(line) for wanted in sources for source, line in split if source == wanted]
+    grouped: dict[str, list[str]] = {}
+    for source, line in split:
+        grouped.setdefault(source, []).append(_undressed(line))
+    return list(chain.from_iterable(grouped.values()))
 
 
 def _split_source(line: str) -> tuple[str, str]:

@@ -37,6 +37,7 @@ _LINK_LAYERS = {"IB": "InfiniBand", "InfiniBand": "InfiniBand", "Ethernet": "Eth
 _TRANSPORTS = {"IB": "InfiniBand", "IW": "iWARP", "USNIC": "usNIC", "SCIF": "SCIF"}
 _SERVER_SILENT = ("RDMA_Read Latency", "Atomic")
 _SAMPLES_LEFT_OUT = 3
+_MOST_BLOCKS = 64
 LARGEST_SWEEP_BYTES = 8 * 2**20
 
 
@@ -138,7 +139,7 @@ def parse_perftest_json(text: str, *, report_gbits: bool, version: str) -> Perft
 
 
 def _blocks(pasted: Pasted) -> list[Block]:
-    pieces = split_blocks(pasted.lines)
+    pieces = split_blocks(pasted.lines)[:_MOST_BLOCKS]
     read = (
         read_block(piece, last=index == len(pieces) - 1, whole=pasted.whole and not pasted.elided)
         for index, piece in enumerate(pieces)

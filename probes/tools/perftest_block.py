@@ -60,10 +60,17 @@ class Block:
 def split_blocks(lines: Sequence[str]) -> list[list[str]]:
     """Cut pasted lines where another end or another run begins: a server's banner, a second title, a second table."""
     blocks: list[list[str]] = [[]]
+    header: Header | None = None
+    titled = rowed = False
     for line in lines:
-        if _begins(line, blocks[-1]):
+        titles, headers = _TITLE.search(line) is not None, read_header(line)
+        if (titled and (titles or _BANNER.search(line))) or (rowed and headers):
             blocks.append([])
+            header, titled, rowed = None, False, False
         blocks[-1].append(line)
+        header = headers or header
+        titled = titled or titles or is_header(line)
+        rowed = rowed or (header is not None and read_cells(line, header) is not None)
     return blocks
 
 
@@ -96,16 +103,6 @@ def read_block(lines: Sequence[str], *, last: bool, whole: bool) -> Block | None
         table=any(is_header(line) for line in lines),
         closed=closed or (bool(rows) and not last),
     )
-
-
-def _begins(line: str, block: Sequence[str]) -> bool:
-    if _BANNER.search(line):
-        return any(_TITLE.search(one) or is_header(one) for one in block)
-    if _TITLE.search(line):
-        return any(_TITLE.search(one) or is_header(one) for one in block)
-    if header := read_header(line):
-        return any(read_cells(one, header) for one in block)
-    return False
 
 
 def _kind(title: re.Match[str] | None) -> str:

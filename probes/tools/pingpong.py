@@ -17,9 +17,10 @@ from probes.tools.qp_address import QpAddress, read_address
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _BYTES = re.compile(rf"(?:^|\s)(\d+) bytes in {_NUMBER} seconds = {_NUMBER} Mbit/sec\b")
 _ITERATIONS = re.compile(rf"(?:^|\s)(\d+) iters in {_NUMBER} seconds = {_NUMBER} usec/iter\b")
-_BEGUN = re.compile(r"\d+ (?:bytes|iters) in\b")
+_BEGUN = re.compile(r"(?<!\d)\d+ (?:bytes|iters) in\b")
 _UD_LOCAL = re.compile(r"local address:.*PSN 0x[0-9a-fA-F]+: GID")
 _BAD_PAGE = re.compile(r"invalid data in page")
+_MOST_RESULTS = 64
 BITS_PER_BYTE = Decimal(8)
 
 
@@ -79,7 +80,7 @@ def parse_pingpong(text: str) -> PingPongOutput:
     found, open_end = _results(pasted.lines)
     addresses = [read for line in pasted.lines if (read := _address(line))]
     return PingPongOutput(
-        results=tuple(_distinct(found)),
+        results=tuple(_distinct(found[:_MOST_RESULTS])),
         local=_first(addresses, "local"),
         remote=_first(addresses, "remote"),
         datagram=any(_UD_LOCAL.search(line) or "ibv_ud_pingpong" in line for line in pasted.lines),

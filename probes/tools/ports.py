@@ -1,6 +1,7 @@
 """One port of one HCA, in the same words whichever tool described it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -134,7 +135,7 @@ def is_software(device: str, *, vendor: str = "", firmware: str = "") -> bool:
 def ports_are_missing(ports: Iterable[Port], announced: Mapping[str, int]) -> bool:
     """Whether a port's lines are not all there, or a device announces more ports than are shown."""
     shown = list(ports)
-    counted = {device: sum(1 for port in shown if port.device == device) for device in announced}
+    counted = Counter(port.device for port in shown)
     return any(not port.complete for port in shown) or any(counted[name] < n for name, n in announced.items())
 
 

@@ -14,8 +14,7 @@ from probes.tools.ports import Port, PortReport, is_software, ports_are_missing,
 
 _LINK = re.compile(r"(?:^|\s)(?:link\s+|\d+/\d+:\s+)([\w.\-]+)/(\d+):?(?:\s(.*))?$")
 _CUT_LINK = re.compile(r"(?:^|\s)link(?:\s+[\w.\-]*/?)?$")
-_ARRAY = re.compile(r"^\s*\[(?=\s*(?:\{|\]|$))", re.MULTILINE)
-_WHOLE_NETDEV = re.compile(r"\bnetdev \S+\s(?:.*\s)?$")
+_ARRAY = re.compile(r"^[ \t]*\[(?=\s*(?:\{|\]|$))", re.MULTILINE)
 _VALUE = re.compile(r"\b(subnet_prefix|lid|sm_lid|lmc|state|physical_state|netdev|netdev_index)\s+(\S+)")
 
 
@@ -37,7 +36,7 @@ def _from_lines(pasted: Pasted) -> tuple[tuple[Port, ...], bool]:
     found = [match for match in begun if "state" in (match[3] or "")]
     ports = [_port(match[1], int(match[2]), dict(_VALUE.findall(match[3]))) for match in found]
     # rdma ends each line with a blank; a last line with neither blank nor end may be cut in its netdev
-    if ports and not pasted.whole and not _WHOLE_NETDEV.search(found[-1].string):
+    if ports and not pasted.whole and not (ports[-1].netdev and found[-1].string.endswith((" ", "\t"))):
         ports[-1] = replace(ports[-1], complete=False)
     return tuple(ports), found == begun and not any(_CUT_LINK.search(line) for line in pasted.lines)
 

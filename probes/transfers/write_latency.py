@@ -56,6 +56,11 @@ class Probe:
     errors_at_most: int = 0
     losses_at_most: Ratio = 0.001
 
+    @property
+    def run_bytes(self) -> int:
+        """Bytes that one run sends over its path, both ways, the warm-up included."""
+        return 2 * (self.repeats + 1) * self.iterations * self.message
+
     async def run(self, path: Path) -> Iterable[Finding]:
         """Test the path from its client to its server."""
         request = TestRequest(Tool.WRITE_LAT, "", "", self.message, self.iterations, self.test_limit, raw_samples=True)

@@ -1,0 +1,48 @@
+"""All passive probes of this machine, once, at the same time: nothing is sent and nothing changed."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+
+from exporter import registry
+from exporter.assignment import ProbeSpec
+from exporter.observe import observe
+from exporter.plan.assignments import assignment_for
+from exporter.plan.load import load_plan
+from exporter.probe_loop import build_probe
+from exporter.program.node import run_context
+from exporter.scheduler import unplanned_specs
+from exporter.settings import KnownMember, Settings
+from probes import Run
+from probes._host import Host
+
+LIMIT_SECONDS = 10.0
+
+
+def passive_specs(settings: Settings) -> Sequence[ProbeSpec]:
+    """Return the probes that the plan asks of this node; without a plan, those that need none. Raises PlanError."""
+    if settings.plan is not None:
+        members = (*settings.members, KnownMember(settings.node))
+        assignment = assignment_for(load_plan(settings.plan), settings.node, members, 0)
+        if assignment is not None:
+            return assignment.probes
+    return unplanned_specs(registry.probes())
+
+
+def check_passively(settings: Settings, environment: Mapping[str, str], specs: Sequence[ProbeSpec]) -> list[Run]:
+    """Run the probes, each within LIMIT_SECONDS, and return their runs in the order given."""
+    return asyncio.run(_check(settings, environment, specs))
+
+
+async def _check(settings: Settings, environment: Mapping[str, str], specs: Sequence[ProbeSpec]) -> list[Run]:
+    return list(await asyncio.gather(*(_run(settings, environment, spec) for spec in specs)))
+
+
+async def _run(settings: Settings, environment: Mapping[str, str], spec: ProbeSpec) -> Run:
+    host = Host(settings.host_root, environment=environment)
+    try:
+        probe = build_probe(spec, registry.probes().get(spec.probe))
+        limited = ProbeSpec(spec.probe, spec.id, spec.settings, limit_seconds=min(LIMIT_SECONDS, spec.limit_seconds))
+        return await observe(probe, host, limited, run_context(settings), clock=time.time)
+    finally:
+        host.close()

@@ -1,0 +1,90 @@
+"""Check a plan, or propose one."""
+
+import socket
+from pathlib import Path
+
+import click
+
+from exporter import registry
+from exporter.cli import CLOSED, OPEN
+from exporter.cli.given import CONFIG, JSON, settings_of, usage_error
+
+
+@click.group("plan")
+def command() -> None:
+    """The plan says what must be true. Check one before it is used, or have a first one proposed."""
+
+
+@command.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+@CONFIG
+@JSON
+@click.pass_context
+def check(context: click.Context, file: Path, *, as_json: bool) -> int:
+    """Print every mistake in FILE with its line and place, and what the plan costs.
+
+    Costs: expected paths, bytes a node and hour, hours until every pair was tested. A plan that its own budget cannot
+    satisfy is refused. With --config the members of the settings are counted. Exit code: 0 usable, 1 not.
+    """
+    from exporter.plan import PlanError
+    from exporter.plan.cost import bytes_of_run, plan_cost
+    from exporter.plan.load import load_plan
+    from exporter.plan.membership import membership_problems
+
+    settings = settings_of(context)
+    try:
+        plan = load_plan(file)
+    except PlanError as error:
+        _print(as_json, list(error.lines), [])
+        return CLOSED
+    modules = registry.probes()
+    cost = plan_cost(plan, settings.members, lambda spec: bytes_of_run(modules, spec))
+    notes = [] if plan.reviewed else ["reviewed: not by, on and ref, so the gate stays closed and no test runs"]
+    notes += [*membership_problems(plan, settings.members)] if settings.members else []
+    notes += [
+        f"{one.pool}: {one.nodes} nodes, {one.paths} ordered paths a cycle, {one.bytes_per_node_per_hour:,.0f} bytes a "
+        f"node and hour, {one.hours_to_full_coverage:.3g} hours to full coverage"
+        for one in cost.pools
+    ]
+    _print(as_json, list(cost.problems), [*notes, f"digest {plan.digest}"])
+    return CLOSED if cost.problems else OPEN
+
+
+@command.command("propose")
+@click.option("--cluster", default="my-cluster", show_default=True, help="The cluster's name.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write a new file instead of printing.")
+@CONFIG
+@click.pass_context
+def propose(context: click.Context, *, cluster: str, output: Path | None) -> None:
+    """Propose a plan from the HCAs that this machine has, marked unreviewed. Correct it, then fill in reviewed."""
+    from exporter.gate.propose import propose_plan, seen_hcas
+    from probes._host import Tree
+    from probes.readers.sysfs import read_devices
+
+    settings = settings_of(context)
+    seen = seen_hcas(read_devices(Tree(settings.host_root)))
+    if not seen:
+        raise usage_error(f"{socket.gethostname()}: no HCA with a port found, one to propose a plan from wanted")
+    text = propose_plan(cluster, {settings.node: seen}, registry.probes())
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with output.open("x") as file:
+            file.write(text)
+    except OSError as error:
+        raise usage_error(f"{output}: {error.strerror}, a new file wanted") from error
+    click.echo(f"{output}: proposed from {len(seen)} HCAs, not reviewed yet")
+
+
+def _print(as_json: bool, problems: list[str], notes: list[str]) -> None:
+    import json
+
+    if as_json:
+        click.echo(json.dumps({"usable": not problems, "problems": problems, "notes": notes}, indent=2))
+        return
+    for line in problems:
+        click.secho(line, fg="red")
+    for line in notes:
+        click.echo(line)
+    click.secho("not usable" if problems else "usable", bold=True)
