@@ -93,6 +93,8 @@ class Subject:
 
     def __str__(self) -> str:
         near = "/".join(part for part in (self.device, self.port) if part)
+        if self.peer and self.node:
+            near = f"{self.node} {near}".strip()
         far = " ".join(part for part in (self.peer, self.peer_device) if part)
         named = " ".join(part for part in (near, self.resource, self.group) if part)
         return f"{named or self.node or 'machine'}{f' to {far}' if far else ''}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from probes import HcaClass, ProbeError
 from probes._host import Tree
-from probes.readers.gids import Gid, choose_gid, read_gids
+from probes.readers.gids import Gid, choose_gid, walk_gids
 from probes.readers.hcas import match_hcas
 from probes.readers.netdevs import read_netdev_names
 from probes.readers.sysfs import Device, read_devices
@@ -64,10 +64,12 @@ def planned_device(classes: Iterable[HcaClass], devices: tuple[Device, ...], hca
 
 
 def _gid(tree: Tree, device: str, number: int, own_address: str, addresses: Mapping[str, str]) -> Gid:
-    gids, netdevs = read_gids(tree, device, number), read_netdev_names(tree)
+    netdevs = read_netdev_names(tree)
     choices = [own_address] if own_address else [addresses.get(""), ""]
     for address in choices:
-        if address is not None and (gid := choose_gid(gids, netdevs=netdevs, address=address)):
+        if address is not None and (
+            gid := choose_gid(walk_gids(tree, device, number), netdevs=netdevs, address=address)
+        ):
             return gid
     wanted = f"one for {own_address}" if own_address else "one of this network namespace"
     raise ProbeError("gid_missing", f"{device}/{number}: no usable RoCE v2 GID found, {wanted} wanted")

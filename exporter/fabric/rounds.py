@@ -43,7 +43,16 @@ class Fabric:
     unready: Mapping[str, str]
 
 
-def next_path(
+@dataclass(frozen=True, slots=True, order=True)
+class Due:
+    """A path whose turn it is: the lowest rank goes first, then who waits since the earliest Unix second."""
+
+    rank: int
+    since: float
+    path: ExpectedPath
+
+
+def next_due(
     expected: Iterable[ExpectedPath],
     results: Mapping[str, Result],
     blocked: AbstractSet[str],
@@ -51,7 +60,7 @@ def next_path(
     *,
     now: float,
     every_seconds: float,
-) -> ExpectedPath | None:
+) -> Due | None:
     """Return the path to test now, or None. ``results`` and ``blocked`` (targets) are of one test of the plan."""
     if fabric.running >= fabric.tests_at_once:
         return None
@@ -60,9 +69,8 @@ def next_path(
         for path in expected
         if path.target not in blocked and not path.nodes & (fabric.busy | fabric.unready.keys())
     ]
-    due = [(_turn(results.get(path.target), every_seconds), path) for path in free]
-    ready = [(turn, path) for turn, path in due if turn[1] <= now]
-    return min(ready, default=(None, None))[1]
+    turns = [Due(*_turn(results.get(path.target), every_seconds), path) for path in free]
+    return min((turn for turn in turns if turn.since <= now), default=None)
 
 
 def seconds_until_due(

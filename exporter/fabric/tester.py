@@ -16,12 +16,13 @@ from exporter.fabric.expected import ExpectedPath, PathEnd, expected_paths
 from exporter.fabric.planned_paths import ends_of, path_modes
 from exporter.fabric.rounds import (
     Cycle,
+    Due,
     Fabric,
     Result,
     blocked_by,
     judged_paths,
     next_cycle,
-    next_path,
+    next_due,
     without_unready,
 )
 from exporter.fabric.runs import keep_run, run_path
@@ -32,7 +33,7 @@ from exporter.settings import KnownMember
 from probes import Status
 from probes._endpoint import Endpoint, Path
 
-LOOK_EVERY_SECONDS = 1.0
+LOOK_EVERY_SECONDS = 0.5
 REFUSED_AGAIN_SECONDS = 5.0
 WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.PASS)
 
@@ -51,6 +52,7 @@ class Situation:
     passed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unready: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, float] = field(default_factory=dict)
+    paused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,18 @@ class PathTester:
 
     async def run(self) -> None:
         """Test until cancelled."""
+        running: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._again.clear()
+                if self._situation().paused:
+                    for task in running:
+                        task.cancel()
                 for job in self._jobs():
                     self._busy.update(job.path.nodes)
-                    tasks.create_task(self._run(job), name=f"{job.spec.id} {job.path.target}")
+                    task = tasks.create_task(self._run(job), name=f"{job.spec.id} {job.path.target}")
+                    running.add(task)
+                    task.add_done_callback(running.discard)
                 await self._clock.wait(self._again, LOOK_EVERY_SECONDS)
 
     def paths_of(self, pool: Pool, spec: ProbeSpec) -> tuple[ExpectedPath, ...]:
@@ -107,27 +115,32 @@ class PathTester:
     def _jobs(self) -> Iterator[Job]:
         situation = self._situation()
         plan = situation.plan
-        if plan is None or not plan.budget.tests_enabled or plan.reviewed is None:
+        if situation.paused or plan is None or not plan.budget.tests_enabled or plan.reviewed is None:
             return
         self._turn_cycle(plan, situation)
         running = sum(self._busy.values()) // 2
-        for pool in plan.pools:
-            for spec in pool.tests:
-                fabric = Fabric(frozenset(+self._busy), running, plan.budget.tests_at_once, situation.unready)
-                if path := self._next(plan, pool, spec, situation, fabric):
-                    running += 1
-                    yield Job(pool, spec, path)
+        while True:
+            fabric = Fabric(frozenset(+self._busy), running, plan.budget.tests_at_once, situation.unready)
+            # All tests of all pools share the turns: one that is due ever again must not keep the others waiting.
+            turns = [
+                (due, Job(pool, spec, due.path))
+                for pool in plan.pools
+                for spec in pool.tests
+                if (due := self._next(plan, pool, spec, situation, fabric))
+            ]
+            if not turns:
+                return
+            running += 1
+            yield min(turns, key=lambda turn: turn[0])[1]
 
-    def _next(
-        self, plan: Plan, pool: Pool, spec: ProbeSpec, situation: Situation, fabric: Fabric
-    ) -> ExpectedPath | None:
+    def _next(self, plan: Plan, pool: Pool, spec: ProbeSpec, situation: Situation, fabric: Fabric) -> Due | None:
         if fabric.running >= fabric.tests_at_once:
             return None
         expected = self._expected(plan, pool, spec, situation)
         waiting = frozenset(path.target for path in expected if self._must_wait(spec, path, situation))
         results = self._counting(plan, spec, situation)
         now, every_seconds = self._clock.now(), spec.every_seconds
-        return next_path(expected, results, waiting, fabric, now=now, every_seconds=every_seconds)
+        return next_due(expected, results, waiting, fabric, now=now, every_seconds=every_seconds)
 
     def _expected(self, plan: Plan, pool: Pool, spec: ProbeSpec, situation: Situation) -> tuple[ExpectedPath, ...]:
         ends = ends_of(plan, pool, spec, situation.members, self._ledger.latest())

@@ -13,7 +13,7 @@ from exporter.ledger import Record
 
 @dataclass(frozen=True, slots=True)
 class PathResult:
-    """The items of a path. ``blamed`` are the ends that a fault closes, both where the blame is open; none: all open."""
+    """The items of a path. ``blamed`` are the ends that faults close, both where the blame is open; none: no fault."""
 
     items: tuple[Item, ...]
     blamed: frozenset[str] = frozenset()

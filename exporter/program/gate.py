@@ -95,6 +95,22 @@ class GateRole:
             return named
         return (*named, KnownMember(own))
 
+    @property
+    def paused(self) -> str:
+        """Who paused the tests of the whole gate, as a phrase; empty when nobody did."""
+        if self._node is not None:
+            return self._node.guard.paused
+        file = self.settings.pause_file
+        return f"pause file {file}" if file is not None and file.exists() else ""
+
+    def pause(self, paused: bool, who: str) -> None:
+        """Stop the tests of all nodes within a second, or allow them again."""
+        file = self.settings.pause_file
+        if file is not None and paused:
+            file.write_text(f"{who}\n")
+        elif file is not None:
+            file.unlink(missing_ok=True)
+
     def reload(self) -> None:
         """Read plan and decisions again; a broken plan leaves the old one in force, and says so on the page."""
         if self.settings.plan is not None:
@@ -131,7 +147,7 @@ class GateRole:
             decisions=self._decisions,
             histories=self._histories,
             plan_problem=self._plan_problem,
-            paused=self._node.guard.paused if self._node else "",
+            paused=self.paused,
         )
 
     def explain(self, node: str, check: str) -> Explanation:
@@ -228,7 +244,7 @@ class GateRole:
             if node.state != MemberState.REACHABLE:
                 unready[node.node] = node.state
         changed = {name: history.changed for name, history in self._histories.items()}
-        return Situation(self.plan, self.members, passed, unready, changed)
+        return Situation(self.plan, self.members, passed, unready, changed, self.paused)
 
     def _endpoint_for(self, end: PathEnd) -> Endpoint:
         if self._node is not None and end.node == self.settings.node:

@@ -73,7 +73,7 @@ class Program:
             verifier=Verifier(self._keys.own, self._clock.now) if self._keys.own else None,
             tests=node.tests if node else None,
             assign=node.assign if node else None,
-            pause=node.pause if node else None,
+            pause=node.pause if node else gate.pause if gate else None,
             view=(lambda: gate.view) if gate else None,
             paths=(lambda: gate.verdict.paths) if gate else tuple,
             explain=gate.explain if gate else None,
@@ -121,7 +121,9 @@ class Program:
         return self.node.assignment.pool if self.node and self.node.assignment else ""
 
     def _cost(self) -> OwnCost:
-        return self.node.cost() if self.node else OwnCost()
+        if self.node is not None:
+            return self.node.cost()
+        return OwnCost(deferrals=self.gate.tester.deferrals) if self.gate else OwnCost()
 
 
 def _check_listen(settings: Settings, keys: Keys) -> None:

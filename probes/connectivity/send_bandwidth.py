@@ -43,7 +43,7 @@ class Probe:
     message: Bytes = 65536
     volume: Bytes = 64 * 2**20
     queue_pairs: int = 1
-    repeats: int = 1
+    repeats: int = 3
     test_limit: Seconds = 10.0
     errors_at_most: int = 0
     losses_at_most: Ratio = 0.001

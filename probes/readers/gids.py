@@ -3,7 +3,7 @@
 A fixed index is never right: it moves with VLANs, IPv6 addresses, bonds and pods, and may differ at both ends.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 
@@ -38,33 +38,36 @@ class Gid:
 
 def read_gids(tree: Tree, device: str, port: int) -> tuple[Gid, ...]:
     """The used slots in order of their index. Empty slots answer EINVAL or zero; a long gap ends the walk."""
+    return tuple(walk_gids(tree, device, port))
+
+
+def walk_gids(tree: Tree, device: str, port: int) -> Iterator[Gid]:
+    """Like ``read_gids``, slot by slot: whoever looks for one GID need not read the empty ones behind it."""
     path = f"{DEVICES}/{device}/ports/{port}"
-    found: list[Gid] = []
     last_used = -1
     for index in sorted(int(name) for name in tree.names(f"{path}/gid_attrs/types") if name.isdigit()):
         if index - last_used > GAP_SLOTS:
             break
         if gid := _read_gid(tree, path, index):
-            found.append(gid)
             last_used = index
-    return tuple(found)
+            yield gid
 
 
 def usable_gids(gids: Iterable[Gid], *, netdevs: Collection[str]) -> tuple[Gid, ...]:
     """RoCE v2 GIDs on one of ``netdevs`` that are routable, IPv4-mapped ones first, then by index."""
-    usable = (gid for gid in gids if gid.type == ROCE_V2 and gid.netdev in netdevs and not gid.link_local)
+    usable = (gid for gid in gids if _is_usable(gid, netdevs))
     return tuple(sorted(usable, key=lambda gid: ("." not in gid.address, gid.index)))
 
 
 def choose_gid(gids: Iterable[Gid], *, netdevs: Collection[str], address: str = "") -> Gid | None:
     """The GID to use: on a netdev of this namespace, RoCE v2, never link-local; the lowest index of the best kind.
 
-    With ``address`` (an IPv4 or IPv6 address of the HCA) only that one will do.
+    With ``address`` (an IPv4 or IPv6 address of the HCA) only that one will do, and ``gids`` are read no further.
     """
-    usable = usable_gids(gids, netdevs=netdevs)
-    if address:
-        usable = tuple(gid for gid in usable if gid.address == gid_address(address))
-    return usable[0] if usable else None
+    if not address:
+        return next(iter(usable_gids(gids, netdevs=netdevs)), None)
+    wanted = gid_address(address)
+    return next((gid for gid in gids if gid.address == wanted and _is_usable(gid, netdevs)), None)
 
 
 def gid_address(address: str) -> str:
@@ -73,6 +76,10 @@ def gid_address(address: str) -> str:
         return f"::ffff:{address}"
     parsed = IPv6Address(address)
     return f"::ffff:{parsed.ipv4_mapped}" if parsed.ipv4_mapped else str(parsed)
+
+
+def _is_usable(gid: Gid, netdevs: Collection[str]) -> bool:
+    return gid.type == ROCE_V2 and gid.netdev in netdevs and not gid.link_local
 
 
 def _read_gid(tree: Tree, path: str, index: int) -> Gid | None:

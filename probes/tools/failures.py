@@ -45,7 +45,7 @@ def classify(stdout: str, stderr: str) -> Failure | None:
 
 
 def _words(lines: Iterable[str]) -> list[str]:
-    """Each different line that has words in it; of a flood only the first and the last ones, and of a line its begin."""
+    """Each different line with words in it: of a flood the first and the last, of a long line its beginning."""
     spoken = list(dict.fromkeys(line[:_LINE_LIMIT] for line in lines if _WORD.search(line)))
     return spoken if len(spoken) <= 2 * _MOST_LINES else spoken[:_MOST_LINES] + spoken[-_MOST_LINES:]
 

@@ -72,6 +72,8 @@ def _without_counter(line: str) -> str:
 
 
 def _undressed(line: str) -> str:
+    if not line or line.isspace():
+        return line
     for pattern in (_QUOTE, _TIME, _PROMPT):
         line = pattern.sub("", line, count=1)
     return line
@@ -88,6 +90,8 @@ def _by_source(lines: list[str]) -> list[str]:
 
 
 def _split_source(line: str) -> tuple[str, str]:
+    if not line or line.isspace():
+        return "", line
     for pattern in _SOURCES:
         if match := pattern.match(line):
             return match[1], line[match.end() :]

@@ -18,7 +18,7 @@ _NUMBER = r"(\d+(?:\.\d+)?)"
 _BYTES = re.compile(rf"(?:^|\s)(\d+) bytes in {_NUMBER} seconds = {_NUMBER} Mbit/sec\b")
 _ITERATIONS = re.compile(rf"(?:^|\s)(\d+) iters in {_NUMBER} seconds = {_NUMBER} usec/iter\b")
 _BEGUN = re.compile(r"(?<!\d)\d+ (?:bytes|iters) in\b")
-_UD_LOCAL = re.compile(r"local address:.*PSN 0x[0-9a-fA-F]+: GID")
+_UD_LOCAL = re.compile(r"local address:[^:]*PSN 0x[0-9a-fA-F]+: GID")
 _BAD_PAGE = re.compile(r"invalid data in page")
 _MOST_RESULTS = 64
 BITS_PER_BYTE = Decimal(8)

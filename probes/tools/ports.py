@@ -97,14 +97,18 @@ class PortReport:
 
 def read_state(text: str) -> str:
     """``PORT_ACTIVE (4)``, ``4: ACTIVE``, ``Active`` become ACTIVE; a word that is no port state becomes empty."""
-    word = re.sub(r"^\s*\d+:\s*|\s*\(\d+\)\s*$", "", text).strip().upper().removeprefix("PORT_")
-    return _STATES.get(word.replace("_", ""), "")
+    return _STATES.get(_plain_word(text).removeprefix("PORT").lstrip("_").replace("_", ""), "")
 
 
 def read_physical_state(text: str) -> str:
     """``LINK_UP (5)``, ``5: LinkUp``, ``LINK_UP`` become LinkUp; a word that is none becomes empty."""
-    word = re.sub(r"^\s*\d+:\s*|\s*\(\d+\)\s*$", "", text).strip().upper()
-    return _PHYSICAL_STATES.get(re.sub(r"[_\s]", "", word), "")
+    return _PHYSICAL_STATES.get(_plain_word(text).replace("_", ""), "")
+
+
+def _plain_word(text: str) -> str:
+    """The word without its number, which stands before it (``4: ``) or behind it (`` (4)``), in capitals."""
+    match = re.fullmatch(r"(?:\d+: ?)?([A-Za-z_ ]{1,40}?)(?: \(\d+\))?", text.strip())
+    return match[1].upper().replace(" ", "") if match else ""
 
 
 def read_link_layer(text: str) -> str:

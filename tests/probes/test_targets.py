@@ -13,7 +13,7 @@ def bandwidth(value: float) -> tuple[Measured, ...]:
 
 
 def clean(measured: tuple[Measured, ...], status: Status = Status.PASS, reason: str = "") -> Finding:
-    return Finding(PATH, status, reason, "mlx5_0 to b mlx5_0: clean", measured=measured)
+    return Finding(PATH, status, reason, "a mlx5_0 to b mlx5_0: clean", measured=measured)
 
 
 def verdict(values: list[float], target: Target = AT_LEAST) -> tuple[Status, str]:
@@ -25,7 +25,7 @@ def verdict(values: list[float], target: Target = AT_LEAST) -> tuple[Status, str
 def test_a_clean_measurement_without_a_target_is_unknown():
     finding, judged = apply_targets(clean(bandwidth(5.0)), [], [bandwidth(5.0)])
     assert (finding.status, finding.reason, judged) == (Status.UNKNOWN, "no_target", ())
-    assert finding.summary == "mlx5_0 to b mlx5_0: no agreed target in the plan, one with a source needed"
+    assert finding.summary == "a mlx5_0 to b mlx5_0: no agreed target in the plan, one with a source needed"
 
 
 def test_a_first_miss_is_unconfirmed_and_the_second_fails():
@@ -56,7 +56,7 @@ def test_only_the_last_five_runs_count():
 def test_a_value_that_was_not_measured_is_unknown_and_never_a_pass():
     finding, _ = apply_targets(clean(bandwidth(5.0)), [AT_MOST], [bandwidth(5.0)])
     assert (finding.status, finding.reason) == (Status.UNKNOWN, "not_measured")
-    assert finding.summary == "mlx5_0 to b mlx5_0: latency p95 was not measured, at most 2 wanted"
+    assert finding.summary == "a mlx5_0 to b mlx5_0: latency p95 was not measured, at most 2 wanted"
 
 
 def test_zero_and_negative_values_miss_every_target():

@@ -8,7 +8,7 @@ from exporter.fabric.rounds import (
     blocked_by,
     judged_paths,
     next_cycle,
-    next_path,
+    next_due,
     seconds_until_due,
     without_unready,
 )
@@ -25,8 +25,8 @@ PASSED = {path.target: Result(NOW - 60 - number, Status.PASS) for number, path i
 def pick(
     results: dict[str, Result], *, blocked: frozenset[str] = frozenset(), fabric: Fabric = IDLE, now: float = NOW
 ) -> str | None:
-    path = next_path(PATHS, results, blocked, fabric, now=now, every_seconds=HOUR)
-    return path.target if path else None
+    due = next_due(PATHS, results, blocked, fabric, now=now, every_seconds=HOUR)
+    return due.path.target if due else None
 
 
 def test_a_path_that_was_never_tested_comes_first():
@@ -66,13 +66,13 @@ def test_no_more_tests_run_at_once_than_the_budget_allows():
 def test_tests_at_once_never_share_a_node_and_pass_over_all_paths():
     results: dict[str, Result] = {}
     for step in range(len(PATHS) // 2):
-        first = next_path(PATHS, results, frozenset(), IDLE, now=NOW + step, every_seconds=HOUR)
+        first = next_due(PATHS, results, frozenset(), IDLE, now=NOW + step, every_seconds=HOUR)
         assert first
-        busy = replace(IDLE, busy=first.nodes, running=1)
-        second = next_path(PATHS, results, frozenset(), busy, now=NOW + step, every_seconds=HOUR)
+        busy = replace(IDLE, busy=first.path.nodes, running=1)
+        second = next_due(PATHS, results, frozenset(), busy, now=NOW + step, every_seconds=HOUR)
         assert second
-        assert not first.nodes & second.nodes
-        results |= {path.target: Result(NOW + step, Status.PASS) for path in (first, second)}
+        assert not first.path.nodes & second.path.nodes
+        results |= {due.path.target: Result(NOW + step, Status.PASS) for due in (first, second)}
     assert len(results) == len(PATHS)
 
 

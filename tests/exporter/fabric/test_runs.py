@@ -92,7 +92,7 @@ async def test_every_answer_becomes_one_run(answer: Any, finding: Finding, outco
 async def test_a_run_over_its_limit_is_ended_and_unknown(clock: Any):
     probe, spec = Hanging(), ProbeSpec(SPEC.probe, SPEC.id, limit_seconds=0.01)
     run = await run_path(probe, PATH, spec, CONTEXT, clock=clock)
-    sentence = "mlx5_0 to node-b mlx5_1: no end after 0.01 s, an end within them wanted"
+    sentence = "node-a mlx5_0 to node-b mlx5_1: no end after 0.01 s, an end within them wanted"
     assert run == whole(unknown("timeout", sentence), "timeout")
     assert probe.stopped
 

@@ -8,7 +8,7 @@ from exporter import registry
 from exporter.gate.changes import follow_all
 from exporter.gate.inputs import MemberState
 from exporter.gate.verdict import CheckStatus
-from probes import End, HcaClass, Subject
+from probes import Check, End, HcaClass, Subject
 
 ALL_REQUIRED = [probe for check in registry.checks().values() for probe in check.required]
 PORTS, GIDS, PING, WRITE = "access.ports", "access.gids", "connectivity.ping_pong", "transfers.write_bandwidth"
@@ -367,3 +367,15 @@ def test_two_faults_of_one_path_close_each_the_end_that_it_blames(three):
     three.path(WRITE, "a", "b", fail("permission_denied", "b"), fail("gid_missing", "a"))
     assert [item.reason for item in three.check("a", "transfers").reasons] == ["gid_missing"]
     assert [item.reason for item in three.check("b", "transfers").reasons] == ["permission_denied"]
+
+
+def test_a_check_with_nothing_required_and_nothing_planned_is_missing(world):
+    world.more = {"checks": {**registry.checks(), "extra": Check(8, "Extra", ())}}
+    assert world.statuses("a") == {"extra": "missing"}
+    assert world.check("a", "extra").why == "extra: nothing planned found, its probes or a decision wanted"
+    assert not world.verdict().is_open
+
+
+def test_transfers_wait_where_connectivity_is_not_planned_at_all(world):
+    world.tests = [one for one in world.tests if not one.probe.startswith("connectivity")]
+    assert world.statuses("a") == {"connectivity": "missing", "transfers": "blocked"}

@@ -212,7 +212,8 @@ def test_no_decision_opens_a_node_that_says_nothing(world, make):
 
 
 @pytest.mark.parametrize(
-    ("device", "status"), [("0000:1a:00.0", "accepted"), ("mlx5_7", "accepted"), ("mlx5_3", "failed")]
+    ("device", "status"),
+    [("0000:1a:00.0", "accepted"), ("mlx5_7", "accepted"), ("mlx5_3", "failed")],
 )
 def test_a_decision_on_a_device_of_a_path_knows_it_by_either_name(world, make, device, status):
     world.paths = [make.path(*ends, device="0000:1a:00.0") for ends in ("ab", "ba")]

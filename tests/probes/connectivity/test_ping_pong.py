@@ -34,7 +34,7 @@ async def test_a_clean_path_passes_with_its_round_trip(ends: ModuleType):
     assert (finding.status, finding.reason, finding.summary) == (
         Status.PASS,
         "",
-        "rxe0 to node-a rxe0: 1036.41 us round trip, also large messages at MTU 1024; clean runs wanted",
+        "node-b rxe0 to node-a rxe0: 1036.41 us round trip, also large messages at MTU 1024; clean runs wanted",
     )
     assert finding.measured == (Measured("round_trip", 0.00103641),)
     assert finding.samples == (
@@ -43,7 +43,7 @@ async def test_a_clean_path_passes_with_its_round_trip(ends: ModuleType):
         Sample("path_lost_packets", 0, LABELS),
         Sample("path_retries", 0, LABELS),
     )
-    small = TestRequest(Tool.RC_PINGPONG, "rxe0", "node-a", 64, 100, 8.0, 1024, peer_port=20001)
+    small = TestRequest(Tool.RC_PINGPONG, "rxe0", "node-a", 64, 100, 8.0, 1024, peer_port=20001, peer_hca="rxe0")
     assert path.client.asked == [small] * 3 + [replace(small, message_bytes=4096, iterations=300)]
     assert [one.name for one in finding.evidence][-2:] == ["large repeat 1 server", "large repeat 1 client"]
 
@@ -66,7 +66,8 @@ async def test_small_passing_and_large_hanging_is_an_mtu_blackhole(ends: ModuleT
     finding = await run(ends, small_then(ends, "pingpong-blackhole", **LATE))
     assert (finding.status, finding.reason, finding.about, finding.measured) == (Status.FAIL, "mtu_blackhole", (), ())
     assert finding.summary.startswith(
-        "rxe0 to node-a rxe0: messages of 4096 bytes at MTU 1024 do not arrive while those at 1024 do, both wanted;"
+        "node-b rxe0 to node-a rxe0: messages of 4096 bytes at MTU 1024 do not arrive while those at 1024 do, "
+        "both wanted;"
         " both ends exchanged addresses, then no completion within 8 s, all wanted; bytes counted:"
     )
 
@@ -77,7 +78,7 @@ async def test_ports_with_different_active_mtus_fail_unless_that_is_planned(ends
     assert (finding.status, finding.reason, finding.summary) == (
         Status.FAIL,
         "mtu_mismatch",
-        "rxe0 to node-a rxe0: active MTUs 4096 and 1024 at the two ends, the same at both wanted",
+        "node-b rxe0 to node-a rxe0: active MTUs 4096 and 1024 at the two ends, the same at both wanted",
     )
     path = ends.path_of(
         [client] * 3 + [ends.played("pingpong-m4096", "client")],
@@ -108,7 +109,7 @@ async def test_a_control_connection_that_is_dropped_says_nothing_about_rdma(ends
     )
     finding = await run(ends, path)
     assert (finding.status, finding.reason) == (Status.UNKNOWN, "control_tcp")
-    assert finding.summary == "rxe0 to node-a rxe0: no control connection within 8 s, one wanted before any RDMA"
+    assert finding.summary == "node-b rxe0 to node-a rxe0: no control connection within 8 s, one wanted before any RDMA"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ async def test_a_gid_that_was_not_asked_for_fails_that_end(ends: ModuleType):
     client = replace(client, stdout=client.stdout.replace("::ffff:192.0.2.2", "fe80::2"))
     finding = await run(ends, ends.path_of([client], [ends.played("pingpong-good", "server")]))
     assert (finding.status, finding.reason, finding.about) == (Status.FAIL, "wrong_gid", (End("node-b", "rxe0"),))
-    assert finding.summary == "rxe0 to node-a rxe0: node-b rxe0 used GID fe80::2, ::ffff:192.0.2.2 wanted"
+    assert finding.summary == "node-b rxe0 to node-a rxe0: node-b rxe0 used GID fe80::2, ::ffff:192.0.2.2 wanted"
 
 
 @pytest.mark.parametrize(

@@ -285,3 +285,29 @@ def test_json_of_an_old_version_or_cut_json_is_none(output: Output) -> None:
     assert parse_perftest_json(JSON[:-9], report_gbits=True, version="6.20") is None
     old = output("ib_write_bw/out_json.file.client.out")
     assert parse_perftest_json(old, report_gbits=True, version="6.20") is None
+
+
+def test_a_fetching_test_names_its_operation(output: Output) -> None:
+    result = only(output("ib_atomic_lat/good-n100.client.out"))
+    assert (result.test, result.kind, result.rows[0].message_bytes) == ("Atomic FETCH_AND_ADD Latency", "latency", 8)
+
+
+def test_a_connection_by_rdma_cm_has_addresses_without_keys(output: Output) -> None:
+    result = only(output("ib_write_bw/rdma_cm-n100.server.out"))
+    assert (result.rdma_cm, result.local) == (True, (QpAddress(0, 0x21, 0x6FF827, "::ffff:192.0.2.1"),))
+
+
+HEADER = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+FLOODS = [
+    HEADER * 5000,
+    HEADER + "1 " * 90000,
+    " " * 90000 + "x\n",
+    "link " * 30000,
+    "\x1b]" * 50000,
+    "local address: LID " * 9000,
+]
+
+
+@pytest.mark.parametrize("text", FLOODS)
+def test_a_flood_ends_without_a_result(text: str) -> None:
+    assert [result.rows for result in parse_perftest(text).results] in ([], [()])

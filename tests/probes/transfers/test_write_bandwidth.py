@@ -26,8 +26,8 @@ async def run(ends: ModuleType, path: Path, **settings: Any) -> Finding:
 
 def said(finding: Finding) -> tuple[Status, str, str, tuple[End, ...]]:
     assert not finding.measured
-    assert finding.summary.startswith("rxe0 to node-a rxe0: ")
-    return finding.status, finding.reason, finding.summary.removeprefix("rxe0 to node-a rxe0: "), finding.about
+    assert finding.summary.startswith("node-b rxe0 to node-a rxe0: ")
+    return finding.status, finding.reason, finding.summary.removeprefix("node-b rxe0 to node-a rxe0: "), finding.about
 
 
 async def changed(ends: ModuleType, side: str, case: str = "write-bw-good", **changes: Any) -> Finding:
@@ -41,7 +41,7 @@ async def test_a_clean_path_passes_with_the_printed_bandwidth_and_all_its_eviden
     assert (finding.status, finding.reason, finding.summary) == (
         Status.PASS,
         "",
-        "rxe0 to node-a rxe0: 0.034177 Gbit/s, median of 2 runs of 13107200 bytes in messages of 65536;"
+        "node-b rxe0 to node-a rxe0: 0.034177 Gbit/s, median of 2 runs of 13107200 bytes in messages of 65536;"
         " a clean run wanted",
     )
     labels = {"rail": "0", "class": "same_rail"}
@@ -69,7 +69,7 @@ async def test_a_clean_path_passes_with_the_printed_bandwidth_and_all_its_eviden
 async def test_each_end_is_asked_for_its_own_hca_peer_and_port(ends: ModuleType):
     path = ends.path_playing("write-bw-good")
     await run(ends, path, repeats=1, queue_pairs=1)
-    client = TestRequest(Tool.WRITE_BW, "rxe0", "node-a", 65536, 200, 10.0, peer_port=20001)
+    client = TestRequest(Tool.WRITE_BW, "rxe0", "node-a", 65536, 200, 10.0, peer_port=20001, peer_hca="rxe0")
     assert path.client.asked == [client, client]
     server = replace(client, peer="node-b", peer_port=None, limit_seconds=12.0)
     assert path.server.asked == [server, server]

@@ -40,7 +40,7 @@ async def test_exact_quantiles_come_from_the_raw_samples_and_p99_only_from_a_tho
         Sample("path_retries", 0, LABELS),
     )
     assert path.client.asked[0] == TestRequest(
-        Tool.WRITE_LAT, "rxe0", "node-a", 2, 300, 10.0, raw_samples=True, peer_port=20001
+        Tool.WRITE_LAT, "rxe0", "node-a", 2, 300, 10.0, raw_samples=True, peer_port=20001, peer_hca="rxe0"
     )
 
 
@@ -58,13 +58,13 @@ async def test_a_table_without_raw_samples_cannot_tell(ends: ModuleType):
     unsampled = replace(good, stdout=re.sub(r"^\d+, \S+\n", "", good.stdout, flags=re.MULTILINE))
     finding = await run(ends, ends.path_of([unsampled], [ends.played("write-lat-good", "server")]))
     assert (finding.status, finding.reason, finding.measured) == (Status.UNKNOWN, "unparsable", ())
-    assert finding.summary == "rxe0 to node-a rxe0: 0 raw samples printed, 299 wanted"
+    assert finding.summary == "node-b rxe0 to node-a rxe0: 0 raw samples printed, 299 wanted"
 
 
 async def test_other_iterations_than_asked_for_are_no_result(ends: ModuleType):
     finding = await run(ends, ends.path_playing("write-lat-good"), iterations=5000)
     assert (finding.status, finding.reason) == (Status.UNKNOWN, "not_as_requested")
-    assert finding.summary == "rxe0 to node-a rxe0: 300 messages of 2 bytes run, 5000 of 2 wanted"
+    assert finding.summary == "node-b rxe0 to node-a rxe0: 300 messages of 2 bytes run, 5000 of 2 wanted"
 
 
 async def test_losses_fail_although_the_tool_is_content(ends: ModuleType):
