@@ -82,9 +82,12 @@ class Ledger:
         whole = replace(run, findings=tuple(findings))
         return self._accept(Record(0, 0.0, whole, tuple(judged), fresh_seconds, pool))
 
-    def receive(self, record: Record) -> Record:
-        """Take over a record that another process judged, under a sequence number and receipt time of our own."""
-        return self._accept(record)
+    def receive(self, record: Record, *, age_seconds: float = 0.0) -> Record:
+        """Take over a record that another process judged, under a sequence number of our own.
+
+        It counts as received ``age_seconds`` ago, so that what is sent again, or late, does not look fresh.
+        """
+        return self._accept(record, max(0.0, age_seconds))
 
     def drop(self, key: Key) -> None:
         """Forget a run that nobody plans any more, with its window."""
@@ -92,6 +95,10 @@ class Ledger:
             prefix = "\t".join(key) + "\t"
             self._windows = {name: window for name, window in self._windows.items() if not name.startswith(prefix)}
             self.dirty = True
+
+    def now(self) -> float:
+        """Return this ledger's clock, in Unix seconds."""
+        return self._clock()
 
     def latest(self) -> Mapping[Key, Record]:
         """All last runs by probe, id and target."""
@@ -123,7 +130,7 @@ class Ledger:
         self.dirty = False
         state = _State(list(self._records.values()), self._windows, self.tokens, self.seq)
         data = msgspec.json.encode(state)
-        await asyncio.to_thread(_replace_file, self._path, data)
+        await asyncio.to_thread(replace_file, self._path, data)
 
     def _remember(self, run: Run, finding: Finding) -> list[tuple[Measured, ...]]:
         if not finding.measured:
@@ -134,9 +141,9 @@ class Ledger:
         del window[:-WINDOW_RUNS]
         return window
 
-    def _accept(self, record: Record) -> Record:
+    def _accept(self, record: Record, age_seconds: float = 0.0) -> Record:
         self.seq += 1
-        accepted = msgspec.structs.replace(record, seq=self.seq, received=self._clock())
+        accepted = msgspec.structs.replace(record, seq=self.seq, received=self._clock() - age_seconds)
         self._records[accepted.key] = accepted
         self.dirty = True
         self._news.set()
@@ -172,7 +179,8 @@ def _load(path: Path | None) -> _State:
         return _State()
 
 
-def _replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that, whenever the process ends, either the old or the new content is there."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = path.with_suffix(".new")
     with fresh.open("wb") as file:

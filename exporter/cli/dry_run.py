@@ -32,10 +32,12 @@ def plan_lines(plan: Plan, settings: Settings) -> Iterator[str]:
     modules = registry.probes()
     for pool in plan.pools:
         for spec in pool.tests:
-            cost = bytes_of_run(modules, spec)
-            size = "unknown" if cost is None else f"{cost:,}"
+            sent = bytes_of_run(modules, spec)
+            size = "unknown" if sent is None else f"{sent:,}"
             yield f"{pool.name} {spec.id}: {size} bytes a run and path, every {spec.every_seconds:g} s"
-    for one in plan_cost(plan, settings.members, lambda spec: bytes_of_run(modules, spec)).pools:
+    cost = plan_cost(plan, settings.members, lambda spec: bytes_of_run(modules, spec))
+    yield from (f"refused: {problem}" for problem in cost.problems)
+    for one in cost.pools:
         yield (
             f"{one.pool}: {one.nodes} nodes, {one.paths} paths a cycle, "
             f"{one.bytes_per_node_per_hour:,.0f} bytes a node and hour, "

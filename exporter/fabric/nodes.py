@@ -125,7 +125,7 @@ class NodeFollower:
             if record.run.target != self._client.node:
                 _log.warning("%s: a run of %s found, its own wanted", self._client.node, record.run.target)
                 continue
-            self._ledger.receive(record)
+            self._ledger.receive(record, age_seconds=records.now - record.received)
             await self._fetch_evidence(record)
 
     async def _fetch_evidence(self, record: Record) -> None:

@@ -31,11 +31,15 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class Records(msgspec.Struct, frozen=True):
-    """A node's records newer than asked for, oldest first; none is its heartbeat. ``epoch`` is its ledger's life."""
+    """A node's records newer than asked for, oldest first; none is its heartbeat. ``epoch`` is its ledger's life.
+
+    ``now`` is the node's clock (Unix seconds): against it, and not against the gate's, each record has its age.
+    """
 
     epoch: str
     seq: int
     records: tuple[Record, ...]
+    now: float
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -4,8 +4,10 @@ import asyncio
 import logging
 import platform
 from collections.abc import Callable
+from pathlib import Path
 
 import aiohttp
+import msgspec
 
 from exporter import __version__, registry
 from exporter.assignment import Assignment
@@ -14,18 +16,17 @@ from exporter.fabric.expected import PathEnd
 from exporter.fabric.guarded import GuardedEndpoint
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.fabric.nodes import NodeFollower
-from exporter.fabric.planned_paths import hca_class_of
 from exporter.fabric.remote import RemoteEndpoint
-from exporter.fabric.tester import PathTester, Situation
-from exporter.gate.changes import Histories, follow_all
+from exporter.fabric.tester import PathTester
+from exporter.gate.changes import Histories, decode_histories, encode_histories, follow_all
 from exporter.gate.decide import decide
 from exporter.gate.decisions import Decisions, load_decisions
 from exporter.gate.explain import Explanation, explain
-from exporter.gate.inputs import GateInputs, GateNode, GatePath, MemberState
+from exporter.gate.inputs import GateInputs, GateNode, MemberState
 from exporter.gate.snapshot import Taking, snapshot_bytes, take_snapshot
-from exporter.gate.verdict import OPEN, Verdict
+from exporter.gate.verdict import Verdict
 from exporter.keys import node_key
-from exporter.ledger import Ledger, Record
+from exporter.ledger import Ledger, Record, replace_file
 from exporter.metrics.verdict import VerdictMetrics
 from exporter.plan import Plan, PlanError
 from exporter.plan.assignments import assignment_for
@@ -33,6 +34,7 @@ from exporter.plan.load import load_plan
 from exporter.plan.membership import pool_nodes
 from exporter.program.gate_view import view_of
 from exporter.program.node import NodeRole, run_context
+from exporter.program.situation import planned_paths, situation_of
 from exporter.settings import KnownMember, Settings
 from exporter.view import GateView
 from probes._endpoint import Endpoint
@@ -62,6 +64,7 @@ class GateRole:
         self._plan_problem = ""
         self._decisions = Decisions()
         self._histories: Histories = {}
+        self._histories_file = settings.state_dir / "histories.json"
         self._ledger = ledger
         self._clock = clock
         self._node = node
@@ -78,10 +81,10 @@ class GateRole:
             run_context(settings),
             clock=clock,
             endpoint_for=self._endpoint_for,
-            situation=self._situation,
+            situation=lambda: situation_of(self.verdict, self.plan, self.members, self._histories, self.paused),
         )
         self.reload()
-        self._histories = follow_all({}, ledger.latest().values())
+        self._histories = follow_all(_kept_histories(self._histories_file), ledger.latest().values())
         self.verdict = decide(self.inputs())
         self.view: GateView = view_of(self.verdict, self.plan)
         ledger.listen(self._heard)
@@ -143,7 +146,7 @@ class GateRole:
             nodes=self._nodes(now),
             now=now,
             program_version=__version__,
-            paths=self._paths(),
+            paths=planned_paths(self.plan, self.tester) if self.plan else (),
             decisions=self._decisions,
             histories=self._histories,
             plan_problem=self._plan_problem,
@@ -179,7 +182,10 @@ class GateRole:
                 self._node.assign(own)
 
     def _heard(self, record: Record) -> None:
-        self._histories = follow_all(self._histories, [record])
+        before, self._histories = self._histories, follow_all(self._histories, [record])
+        if self._histories is not before:
+            # Without them a restarted gate would take results from before a change for good.
+            replace_file(self._histories_file, encode_histories(self._histories))
         self._changed.set()
 
     async def _decide_forever(self) -> None:
@@ -221,31 +227,6 @@ class GateRole:
     def _is_own(self, name: str) -> bool:
         return self._node is not None and name == self.settings.node
 
-    def _paths(self) -> tuple[GatePath, ...]:
-        if self.plan is None:
-            return ()
-        found: dict[tuple[str, str], GatePath] = {}
-        for pool in self.plan.pools:
-            for spec in pool.tests:
-                hcas = hca_class_of(spec).name
-                for path in self.tester.paths_of(pool, spec):
-                    client, server = path.client, path.server
-                    found[hcas, path.target] = GatePath(
-                        path.target, client.node, client.hca, server.node, server.hca, pool.name,
-                        path.path_class, client.rail, hcas,
-                    )  # fmt: skip
-        return tuple(found.values())
-
-    def _situation(self) -> Situation:
-        verdict = self.verdict
-        passed, unready = {}, {}
-        for node in (node for pool in verdict.pools for node in pool.nodes):
-            passed[node.node] = frozenset(check.check for check in node.checks if check.status in OPEN)
-            if node.state != MemberState.REACHABLE:
-                unready[node.node] = node.state
-        changed = {name: history.changed for name, history in self._histories.items()}
-        return Situation(self.plan, self.members, passed, unready, changed, self.paused)
-
     def _endpoint_for(self, end: PathEnd) -> Endpoint:
         if self._node is not None and end.node == self.settings.node:
             return GuardedEndpoint(end.node, end.hca, self._node.tests, lambda: TERM)
@@ -256,3 +237,13 @@ def _probe_names() -> frozenset[str]:
     """Those of this program, and those that a check requires but this version does not have."""
     required = (name for check in registry.checks().values() for name in check.required)
     return frozenset((*registry.probes(), *required))
+
+
+def _kept_histories(path: Path) -> Histories:
+    try:
+        return decode_histories(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        _log.warning("%s: %s, what changed before this start is not known", path, error)
+        return {}

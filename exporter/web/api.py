@@ -32,7 +32,7 @@ async def get_records(request: web.Request) -> web.Response:
     if request.query.get("epoch", ledger.epoch) != ledger.epoch:
         after = 0
     records = await ledger.after(after, HEARTBEAT_SECONDS)
-    return _json(Records(ledger.epoch, ledger.seq, records))
+    return _json(Records(ledger.epoch, ledger.seq, records, ledger.now()))
 
 
 async def post_assignment(request: web.Request) -> web.Response:

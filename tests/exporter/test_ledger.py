@@ -129,3 +129,9 @@ async def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path):
     await book.save()
     (kept,) = ledger(tmp_path).latest()[key].run.findings
     assert (kept.samples, kept.measured) == ((Sample("y", 1.0),), ())
+
+
+def test_a_record_that_is_sent_again_later_does_not_look_fresh():
+    theirs = ledger(now=1.0).put(run(finding()))
+    assert ledger(now=500.0).receive(theirs, age_seconds=60.0).received == 440.0
+    assert ledger(now=500.0).receive(theirs, age_seconds=-5.0).received == 500.0

@@ -56,7 +56,7 @@ class FakeNode:
         if request.query.get("epoch", ledger.epoch) != ledger.epoch:
             after = 0
         records = await ledger.after(after, 0.02)
-        return web.Response(body=msgspec.json.encode(Records(ledger.epoch, ledger.seq, records)))
+        return web.Response(body=msgspec.json.encode(Records(ledger.epoch, ledger.seq, records, ledger.now())))
 
     async def _assignment(self, request: web.Request) -> web.Response:
         self.assigned.append(msgspec.json.decode(await request.read(), type=Assignment))
@@ -100,13 +100,13 @@ async def gate(fake: FakeNode, session: aiohttp.ClientSession, clock: Any, serve
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_records_arrive_as_the_node_judged_them_under_the_gates_own_receipt_time(
+async def test_records_arrive_as_the_node_judged_them_with_the_age_that_they_had_there(
     fake: FakeNode, gate: Gate, clock: Any
 ):
     sent = fake.ledger.put(run(), fresh_seconds=210, pool="pool")
     clock.now += 7
     (record,) = await gate.receive()
-    assert record == msgspec.structs.replace(sent, seq=1, received=clock.now)
+    assert record == msgspec.structs.replace(sent, seq=1, received=clock.now - 7)
     state = gate.follower.state
     assert (state.membership, state.heard, state.epoch, state.problem) == (
         Membership.REACHABLE,

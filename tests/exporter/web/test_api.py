@@ -61,15 +61,15 @@ def problem(body: bytes) -> Problem:
 async def test_records_are_those_newer_than_asked_for(ask, services, ledger):
     first, second = ledger.put(run("node-a")), ledger.put(run("node-b"))
     status, _, body = await ask(services, "GET", "/v1/records?after=0")
-    assert (status, records(body)) == (200, Records(ledger.epoch, 2, (first, second)))
+    assert (status, records(body)) == (200, Records(ledger.epoch, 2, (first, second), ledger.now()))
     _, _, body = await ask(services, "GET", f"/v1/records?after=1&epoch={ledger.epoch}")
-    assert records(body) == Records(ledger.epoch, 2, (second,))
+    assert records(body) == Records(ledger.epoch, 2, (second,), ledger.now())
 
 
 async def test_a_follower_of_an_earlier_life_starts_again(ask, services, ledger):
     only = ledger.put(run())
     _, _, body = await ask(services, "GET", "/v1/records?after=900&epoch=gone")
-    assert records(body) == Records(ledger.epoch, 1, (only,))
+    assert records(body) == Records(ledger.epoch, 1, (only,), ledger.now())
 
 
 async def test_a_waiting_follower_is_answered_as_soon_as_something_happens(services, ledger):
@@ -79,7 +79,7 @@ async def test_a_waiting_follower_is_answered_as_soon_as_something_happens(servi
             await asyncio.sleep(0)
         record = ledger.put(run())
         answer = await asking
-        assert records(await answer.read()) == Records(ledger.epoch, 1, (record,))
+        assert records(await answer.read()) == Records(ledger.epoch, 1, (record,), ledger.now())
 
 
 async def test_a_number_that_is_none_is_refused_with_a_sentence(ask, services):

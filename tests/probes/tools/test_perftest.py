@@ -311,3 +311,10 @@ FLOODS = [
 @pytest.mark.parametrize("text", FLOODS)
 def test_a_flood_ends_without_a_result(text: str) -> None:
     assert [result.rows for result in parse_perftest(text).results] in ([], [()])
+
+
+@pytest.mark.parametrize("digits_missing", range(1, 6))
+def test_a_last_number_without_all_its_decimals_is_cut(output: Output, digits_missing: int) -> None:
+    text = output("ib_write_bw/good-n200.client.out")
+    result = only(text[: text.index("0.000097") + 8 - digits_missing])
+    assert (result.rows, result.cut_rows) == ((), 1)
