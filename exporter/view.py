@@ -1,5 +1,7 @@
 """What is shown of a verdict: plain values, in the order in which they are read, ready for page, JSON and metrics."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -28,13 +30,21 @@ class FindingView(msgspec.Struct, frozen=True):
 
 
 class CellView(msgspec.Struct, frozen=True):
-    """One check on one node. ``oldest`` is the receipt time of its oldest result, 0 where there is none."""
+    """One check on one node. ``oldest`` is the receipt time of its oldest result, 0 where there is none.
+
+    ``reason`` and ``owner`` are those of ``why``, empty for an open check. ``lapses`` (Unix seconds) is when the result
+    that keeps it open and is nearest to its end stops counting, ``valid_seconds`` how long that one counts; 0: none.
+    """
 
     check: str
     status: str
     why: str = ""
     oldest: float = 0.0
     findings: tuple[FindingView, ...] = ()
+    reason: str = ""
+    owner: str = ""
+    lapses: float = 0.0
+    valid_seconds: float = 0.0
 
 
 class NodeView(msgspec.Struct, frozen=True):
@@ -102,7 +112,8 @@ class PathView(msgspec.Struct, frozen=True):
 class GateView(msgspec.Struct, frozen=True):
     """The whole gate page. Times are Unix seconds; ``problems`` are the reasons of a closed gate, grouped.
 
-    ``paused`` says who paused all tests. A gate that is not the leader shows what it would decide, and exposes nothing.
+    ``paused`` says who paused all tests; ``files`` tells by name (plan, decisions) whether the last reading was of use.
+    A gate that is not the leader shows what it would decide, and exposes nothing.
     """
 
     cluster: str
@@ -119,3 +130,4 @@ class GateView(msgspec.Struct, frozen=True):
     paused: str = ""
     version: str = ""
     is_leader: bool = True
+    files: Mapping[str, bool] = {}

@@ -6,6 +6,7 @@ import click
 
 from exporter import registry
 from exporter.cli.given import JSON, usage_error
+from exporter.registry import ProbeModule
 
 
 @click.command("list")
@@ -14,21 +15,36 @@ from exporter.cli.given import JSON, usage_error
 def command(probe: str | None, as_json: bool) -> None:
     """List the seven checks with their probes, or print the manual of one PROBE with its reasons and owners."""
     if probe is not None:
-        click.echo(_manual(probe))
+        module = _module(probe)
+        click.echo(json.dumps(_probe_as_json(module), indent=2) if as_json else _manual(module))
     elif as_json:
         click.echo(json.dumps([_as_json(word) for word in registry.checks()], indent=2))
     else:
         _print_table()
 
 
-def _manual(name: str) -> str:
+def _module(name: str) -> ProbeModule:
     module = registry.probes().get(name)
     if module is None:
         raise usage_error(f"{name}: no such probe, one of {', '.join(registry.probes())} wanted")
+    return module
+
+
+def _probe_as_json(module: ProbeModule) -> dict[str, object]:
+    return {
+        "probe": module.name,
+        "check": module.check,
+        "manual": module.manual,
+        "reasons": {code: {"meaning": one.meaning, "owner": one.owner} for code, one in module.reasons.items()},
+        "metrics": {f"rdma_gate_{name}": {"kind": one.kind, "help": one.help} for name, one in module.metrics.items()},
+    }
+
+
+def _manual(module: ProbeModule) -> str:
     width = max(map(len, module.reasons), default=0)
     reasons = [f"  {code:{width}}  {one.meaning} ({one.owner})" for code, one in sorted(module.reasons.items())]
     metrics = [f"  rdma_gate_{metric}  {one.help}" for metric, one in module.metrics.items()]
-    return "\n".join([name, "", module.manual, "", "Reasons:", *reasons, "", "Metrics:", *metrics])
+    return "\n".join([module.name, "", module.manual, "", "Reasons:", *reasons, "", "Metrics:", *metrics])
 
 
 def _as_json(word: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ import click
 
 from exporter.cli import CLOSED, OPEN
 from exporter.cli.ask import ask_gate
-from exporter.cli.given import CONFIG, settings_of, usage_error
+from exporter.cli.given import CONFIG, JSON, settings_of, usage_error
 
 
 @click.group("snapshot")
@@ -40,7 +40,8 @@ def take(context: click.Context, *, output: Path | None, operator: str, url: str
 
 @command.command("verify")
 @click.argument("file", type=click.Path(path_type=Path))
-def verify(file: Path) -> int:
+@JSON
+def verify(file: Path, *, as_json: bool) -> int:
     """Verify FILE offline: its SHA-256, and that of each output in it. Exit code: 0 whole, 1 altered."""
     from exporter.gate.snapshot import verify_snapshot
 
@@ -48,8 +49,8 @@ def verify(file: Path) -> int:
         problems = verify_snapshot(file.read_bytes())
     except OSError as error:
         raise usage_error(f"{file}: {error.strerror}, a readable file wanted") from error
-    for line in problems:
-        click.echo(line)
-    if not problems:
-        click.echo(f"{file}: whole, as it was taken")
+    if as_json:
+        click.echo(json.dumps({"whole": not problems, "problems": problems}, indent=2))
+    else:
+        click.echo("\n".join(problems) or f"{file}: whole, as it was taken")
     return CLOSED if problems else OPEN

@@ -43,6 +43,9 @@ DECIDED = Family("decided_timestamp_seconds", "When the gate last decided, in Un
 NODE_OPEN = Family("node_open", "1 when all seven checks of the node are open, 0 otherwise.")
 CHECK_OK = Family("check_ok", "1 when the check is open on the node (pass, not_applicable or accepted), 0 otherwise.")
 CHECK_STATUS = Family("check_status", "1 with the status of each check of a node that did not simply pass.")
+CHECK_REASON = Family(
+    "check_reason", "1 with the status, the first reason and its owner of each check of a node that is not open."
+)
 NODES = Family("nodes", "Nodes of the pool by the status of each check.")
 NODE_EXPECTED = Family("node_expected", "1 for each node that the plan expects.")
 NODE_LAST_REPORT = Family(
@@ -50,6 +53,14 @@ NODE_LAST_REPORT = Family(
 )
 DECISION_EXPIRY = Family(
     "decision_expiry_timestamp_seconds", "When a decision that opens a check expires, in Unix seconds."
+)
+COVERAGE_LAPSE = Family(
+    "coverage_lapse_timestamp_seconds",
+    "When the pool's result that keeps the check open and is nearest to its end stops counting, in Unix seconds.",
+)
+COVERAGE_VALID = Family("coverage_valid_seconds", "How long that result counts from its receipt.")
+FILE_USABLE = Family(
+    "config_last_reload_successful", "1 when the file (plan or decisions) was of use when last read, 0 otherwise."
 )
 LEADER = Family("leader", "1 when this process decides, 0 when another gate leads.")
 PAUSED = Family("paused", "1 while tests are paused, by scope.")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
@@ -35,6 +36,7 @@ class Point:
     value: float
 
 
+@cache
 def header(family: Family) -> bytes:
     """Return the family's HELP and TYPE lines."""
     return generate_latest(_One(_metric(family)))

@@ -41,7 +41,7 @@ def cost_points(node: str, cost: OwnCost) -> dict[Family, list[Point]]:
         families.OUTSTANDING: [Point(here, cost.outstanding)],
         families.BUDGET: [Point(here, cost.budget_bytes)],
         families.BUDGET_LEFT: left,
-        families.PAUSED: [Point({"scope": scope}, paused) for scope, paused in cost.paused.items()],
+        families.PAUSED: [Point({**here, "scope": scope}, paused) for scope, paused in cost.paused.items()],
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from exporter.metrics import families
 from exporter.metrics.blocks import BlockStore
 from exporter.metrics.family import Family, Point
-from exporter.view import GateView, NodeView, PathView, PoolView
+from exporter.view import CellView, GateView, NodeView, PathView, PoolView
 
 OPEN_STATUSES = ("pass", "not_applicable", "accepted")
 STATUSES = (*OPEN_STATUSES, "failed", "unknown", "missing", "stale", "blocked", "maintenance")
@@ -82,11 +82,31 @@ def _verdict_points(view: GateView) -> dict[Family, list[Point]]:
         families.DECIDED: [Point({}, view.decided)],
         families.PAUSED: [Point({"scope": "gate"}, bool(view.paused))],
         families.DECISION_EXPIRY: decisions,
+        families.FILE_USABLE: [Point({"file": name}, usable) for name, usable in view.files.items()],
+        **_coverage(view),
         families.POOL_OPEN: [Point({"pool": pool.name}, pool.is_open) for pool in view.pools],
         families.POOL_WANTED: [Point({"pool": pool.name}, pool.wanted) for pool in view.pools],
         families.POOL_NODES: [point for pool in view.pools for point in _pool_nodes(pool)],
         families.NODES: [point for pool in view.pools for point in _nodes_by_status(pool)],
     }
+
+
+def _coverage(view: GateView) -> dict[Family, list[Point]]:
+    """Of each pool and check, the result that has the smallest share of its time left."""
+    nearest: dict[tuple[str, str], CellView] = {}
+    for pool in view.pools:
+        for cell in (cell for node in pool.nodes for cell in node.cells if cell.lapses):
+            place = pool.name, cell.check
+            nearest[place] = min(cell, nearest.get(place, cell), key=lambda one: _share_left(one, view.decided))
+    labelled = [({"pool": pool, "check": check}, cell) for (pool, check), cell in nearest.items()]
+    return {
+        families.COVERAGE_LAPSE: [Point(labels, cell.lapses) for labels, cell in labelled],
+        families.COVERAGE_VALID: [Point(labels, cell.valid_seconds) for labels, cell in labelled],
+    }
+
+
+def _share_left(cell: CellView, now: float) -> float:
+    return (cell.lapses - now) / cell.valid_seconds
 
 
 def _pool_nodes(pool: PoolView) -> list[Point]:
@@ -121,6 +141,11 @@ def _node_points(pool: str, node: NodeView) -> dict[Family, list[Point]]:
         families.CHECK_STATUS: [
             Point({**here, "check": one.check, "status": one.status}, 1) for one in node.cells if one.status != "pass"
         ],
+        families.CHECK_REASON: [
+            Point({**here, "check": one.check, "status": one.status, "reason": one.reason, "owner": one.owner}, 1)
+            for one in node.cells
+            if one.status not in OPEN_STATUSES
+        ],
     }
 
 
@@ -128,8 +153,8 @@ def _source(pool: PoolView, node: NodeView) -> NodeSource:
     return "verdict", pool.name, node.name
 
 
-def _statuses(node: NodeView) -> tuple[str, ...]:
-    return tuple(cell.status for cell in node.cells)
+def _statuses(node: NodeView) -> tuple[tuple[str, str, str], ...]:
+    return tuple((cell.status, cell.reason, cell.owner) for cell in node.cells)
 
 
 def _place(pool: str, path_class: str, rail: str) -> dict[str, str]:

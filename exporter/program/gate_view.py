@@ -1,12 +1,13 @@
 """A verdict as people are shown it: words for codes, sentences for findings, evidence as an excerpt with its digest."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from exporter import __version__, registry
 from exporter.gate.decisions import Decision
 from exporter.gate.verdict import CheckVerdict, Item, NodeVerdict, PathVerdict, PoolVerdict, Verdict
 from exporter.plan import Plan
+from exporter.program.coverage import Coverage, coverage_of
 from exporter.view import (
     CellView,
     CheckView,
@@ -18,11 +19,16 @@ from exporter.view import (
     PathView,
     PoolView,
 )
-from probes import Evidence
+from probes import Evidence, Owner
 
 
-def view_of(verdict: Verdict, plan: Plan | None, notes: Iterable[str] = ()) -> GateView:
-    """Return the view; ``notes`` are sentences about the program itself, such as a plan that could not be re-read."""
+def view_of(
+    verdict: Verdict, plan: Plan | None, notes: Iterable[str] = (), files: Mapping[str, bool] | None = None
+) -> GateView:
+    """Return the view; ``notes`` are sentences about the program itself, such as a plan that could not be re-read.
+
+    ``files`` says of plan and decisions whether the last reading was of use.
+    """
     return GateView(
         cluster=verdict.cluster,
         is_open=verdict.is_open,
@@ -30,13 +36,14 @@ def view_of(verdict: Verdict, plan: Plan | None, notes: Iterable[str] = ()) -> G
         decided=verdict.decided,
         plan=_plan_text(plan),
         checks=tuple(CheckView(word, one.number, one.title) for word, one in registry.checks().items()),
-        pools=tuple(map(_pool, verdict.pools)),
+        pools=tuple(_pool(pool, coverage_of(plan, pool.name, verdict.decided)) for pool in verdict.pools),
         problems=(*verdict.problems, *notes),
         decisions=tuple(map(_decision, verdict.decisions)),
         refused=verdict.refused,
         paths=tuple(map(_path, verdict.paths)),
         paused=verdict.paused,
         version=__version__,
+        files=files or {},
     )
 
 
@@ -47,17 +54,37 @@ def _plan_text(plan: Plan | None) -> str:
     return f"plan {plan.digest[:12]} {review}"
 
 
-def _pool(pool: PoolVerdict) -> PoolView:
-    return PoolView(pool.name, pool.is_open, pool.wanted, tuple(map(_node, pool.nodes)))
+def _pool(pool: PoolVerdict, coverage: Coverage) -> PoolView:
+    return PoolView(pool.name, pool.is_open, pool.wanted, tuple(_node(node, coverage) for node in pool.nodes))
 
 
-def _node(node: NodeVerdict) -> NodeView:
-    return NodeView(node.node, node.is_open, node.state, node.heard, tuple(map(_cell, node.checks)))
+def _node(node: NodeVerdict, coverage: Coverage) -> NodeView:
+    cells = tuple(_cell(check, coverage) for check in node.checks)
+    return NodeView(node.node, node.is_open, node.state, node.heard, cells)
 
 
-def _cell(check: CheckVerdict) -> CellView:
-    findings = tuple(map(_finding, check.items))
-    return CellView(check.check, check.status.value, check.why, check.oldest, findings)
+def _cell(check: CheckVerdict, coverage: Coverage) -> CellView:
+    reason, owner = _leading(check)
+    lapses, valid_seconds = coverage.nearest(check)
+    return CellView(
+        check=check.check,
+        status=check.status.value,
+        why=check.why,
+        oldest=check.oldest,
+        findings=tuple(map(_finding, check.items)),
+        reason=reason,
+        owner=owner,
+        lapses=lapses,
+        valid_seconds=valid_seconds,
+    )
+
+
+def _leading(check: CheckVerdict) -> tuple[str, str]:
+    """The reason of ``why`` and its owner; one for each check, so that one fault is one person's."""
+    if check.is_open:
+        return "", ""
+    first = next((item for item in check.items if item.status is check.status), None)
+    return (first.reason or first.status.value, first.owner.value) if first else ("not_planned", Owner.PLATFORM.value)
 
 
 def _finding(item: Item) -> FindingView:
@@ -91,8 +118,19 @@ def _decision(decision: Decision) -> DecisionView:
         approver=decision.approver,
         expires=decision.expires,
         control=decision.compensating_control,
+        check=decision.subject.partition(".")[0],
+        pool=decision.scope.pools[0] if len(decision.scope.pools) == 1 else "",
     )
 
 
 def _path(path: PathVerdict) -> PathView:
-    return PathView(path.client, path.server, path.state, path.summary)
+    return PathView(
+        client=path.client,
+        server=path.server,
+        state=path.state,
+        summary=path.summary,
+        received=path.oldest,
+        pool=path.pool,
+        path_class=path.path_class,
+        rail=path.rail,
+    )

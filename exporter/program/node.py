@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from exporter import __version__, registry
-from exporter.assignment import Assignment
+from exporter.assignment import Assignment, ProbeSpec
 from exporter.clock import Clock
 from exporter.fabric.port_load import measure_load
 from exporter.fabric.running_tests import RunningTests
@@ -36,6 +36,7 @@ class NodeRole:
         self.settings = settings
         self._ledger = ledger
         self._environment = environment
+        self._given: Assignment | None = None
         self._assignment_file = settings.state_dir / "assignment.json"
         self._test_host = self._open_host()
         self._local = LocalNode(
@@ -72,7 +73,7 @@ class NodeRole:
             raise ValueError(f"assignment: for {assignment.node}, {self.settings.node} wanted")
         if assignment.term < self.guard.term:
             raise ValueError(f"assignment: of term {assignment.term}, at least {self.guard.term} wanted")
-        if assignment != self.assignment:
+        if assignment != self._given:
             self._assignment_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._assignment_file.write_bytes(msgspec.json.encode(assignment))
             self._take(assignment)
@@ -111,14 +112,19 @@ class NodeRole:
         )
 
     def _take(self, assignment: Assignment | None) -> None:
-        if assignment is not None and self.settings.every_seconds:
-            every = self.settings.every_seconds
-            probes = tuple(
-                msgspec.structs.replace(spec, every_seconds=every.get(spec.probe, spec.every_seconds))
-                for spec in assignment.probes
-            )
+        self._given = assignment
+        if assignment is not None:
+            probes = tuple(map(self._at_own_interval, assignment.probes))
             assignment = msgspec.structs.replace(assignment, probes=probes)
         self.scheduler.assign(assignment)
+
+    def _at_own_interval(self, spec: ProbeSpec) -> ProbeSpec:
+        own_seconds = self.settings.every_seconds.get(spec.probe)
+        if own_seconds is None:
+            return spec
+        # The plan says how long a result counts, so a run that came later than that would leave the check stale.
+        every_seconds = min(own_seconds, spec.fresh_seconds - spec.limit_seconds)
+        return msgspec.structs.replace(spec, every_seconds=every_seconds)
 
     def _addresses(self, member: str) -> Mapping[str, str]:
         members = self.assignment.members if self.assignment else ()

@@ -4,10 +4,10 @@ import asyncio
 import fcntl
 import logging
 import signal
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from aiohttp import web
 
@@ -39,7 +39,7 @@ async def serve(settings: Settings, environment: Mapping[str, str]) -> None:
     """Serve until SIGTERM or SIGINT. Raises SettingsError where the settings cannot be used."""
     keys = read_keys(settings)
     _check_listen(settings, keys)
-    with _locked(settings.state_dir):
+    with _lock(settings.state_dir):
         clock = SystemClock()
         ledger = Ledger(settings.state_dir / "ledger.json", EvidenceStore(settings.state_dir / "evidence"), clock.now)
         program = Program(settings, ledger, clock, keys, environment)
@@ -133,19 +133,21 @@ def _check_listen(settings: Settings, keys: Keys) -> None:
         raise SettingsError((str(error),)) from error
 
 
-@contextmanager
-def _locked(state_dir: Path) -> Iterator[None]:
+def _lock(state_dir: Path) -> TextIO:
+    """Return the locked file; the lock lasts until it is closed, by whatever end of the process."""
     try:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (state_dir / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+        lock = (state_dir / "lock").open("w")
+    except OSError as error:
+        raise SettingsError((f"state_dir: {error}, a writable directory wanted",)) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
+        lock.close()
         raise SettingsError(
             (f"state_dir: {state_dir} is in use by another rdma-gate, one of its own wanted",)
         ) from error
-    except PermissionError as error:
-        raise SettingsError((f"state_dir: {error}, a writable directory wanted",)) from error
+    return lock
 
 
 @asynccontextmanager
