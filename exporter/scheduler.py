@@ -15,10 +15,10 @@ from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.probe_loop import LoopPlan, ProbeLoop, build_probe
 from exporter.registry import ProbeModule
+from exporter.saving import save, save_forever
 from probes import HcaClass
 from probes._host import Host
 
-SAVE_EVERY_SECONDS = 5.0
 NO_EVENTS_SECONDS = 30.0
 FOUND_HCAS = HcaClass("hca")
 
@@ -73,11 +73,11 @@ class Scheduler:
         """Probe until cancelled; the ledger is saved every few seconds and at the end."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._save_forever(), name="save the ledger")
+                tasks.create_task(save_forever(self.ledger, self._clock), name="save the ledger")
                 tasks.create_task(self._watch_forever(), name="watch netlink")
                 await self._follow_assignments(tasks)
         finally:
-            await self._save()
+            await save(self.ledger)
             for host in self._hosts.values():
                 host.close()
 
@@ -137,18 +137,6 @@ class Scheduler:
             except OSError as error:
                 _log.warning("netlink: %s, events wanted; ports are polled meanwhile", error)
             await self._clock.wait(asyncio.Event(), NO_EVENTS_SECONDS)
-
-    async def _save_forever(self) -> None:
-        while True:
-            await self._clock.wait(asyncio.Event(), SAVE_EVERY_SECONDS)
-            await self._save()
-
-    async def _save(self) -> None:
-        try:
-            await self.ledger.save()
-        except OSError as error:
-            self.ledger.dirty = True
-            _log.error("ledger: not saved, %s", error)
 
 
 def unplanned_specs(modules: Mapping[str, ProbeModule]) -> tuple[ProbeSpec, ...]:

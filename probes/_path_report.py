@@ -23,21 +23,37 @@ def path_labels(path: Path) -> dict[str, str]:
 def passed(path: Path, sentence: str, *, samples: Iterable[Sample], measured: Iterable[Measured]) -> Finding:
     """A clean run; the ledger holds what it measured against the targets."""
     subject = path_subject(path)
-    return Finding(subject, Status.PASS, "", f"{subject}: {sentence}", samples=tuple(samples), measured=tuple(measured))
+    return Finding(
+        subject,
+        Status.PASS,
+        "",
+        f"{subject}: {sentence}",
+        samples=tuple(samples),
+        measured=tuple(measured),
+        facts=path_labels(path),
+    )
 
 
 def troubled(path: Path, problem: Problem, *, samples: Iterable[Sample] = ()) -> Finding:
     """A run that failed, or could not tell."""
     subject = path_subject(path)
     summary = f"{subject}: {problem.sentence}"
-    return Finding(subject, problem.status, problem.reason, summary, samples=tuple(samples), about=problem.about)
+    return Finding(
+        subject,
+        problem.status,
+        problem.reason,
+        summary,
+        samples=tuple(samples),
+        about=problem.about,
+        facts=path_labels(path),
+    )
 
 
 def with_evidence(finding: Finding, exchanges: Mapping[str, Exchange]) -> Finding:
     """Add everything that was printed and counted; ``exchanges`` are by name ("warm-up", "repeat 1"), in order."""
     evidence = tuple(one for name, exchange in exchanges.items() for one in _evidence(name, exchange))
     facts = _facts(list(exchanges.values())[-1]) if exchanges else {}
-    return replace(finding, evidence=evidence, facts=facts)
+    return replace(finding, evidence=evidence, facts={**finding.facts, **facts})
 
 
 def _evidence(name: str, exchange: Exchange) -> Iterator[Evidence]:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import signal
-import socket
 import sys
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from deploy.demo.prometheus import NotAvailableError, find_program, start_prometheus, write_config
 from deploy.demo.session import REPOSITORY, NoGateError, Say, Session
 from deploy.lab import Lab, cache, host
+from deploy.ports import free_port
 
 TRY = """\
   Gate page     {gate}/gate
@@ -44,7 +44,7 @@ async def main() -> int:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    session = Session(REPOSITORY / ".run" / "demo", _free_port(9842), say)
+    session = Session(REPOSITORY / ".run" / "demo", free_port(9842), say)
     prometheus: asyncio.subprocess.Process | None = None
     try:
         starting = asyncio.create_task(session.start())
@@ -70,7 +70,7 @@ async def main() -> int:
 
 
 async def _scrape(session: Session, say: Say) -> asyncio.subprocess.Process | None:
-    address = f"127.0.0.1:{_free_port(9090)}"
+    address = f"127.0.0.1:{free_port(9090)}"
     process = None
     try:
         program = await asyncio.to_thread(find_program, "prometheus", cache.directory())
@@ -97,16 +97,6 @@ async def _watch(session: Session, ended: asyncio.Event, say: Say) -> None:
                 say(f"gate {banner}")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), 0.2)
-
-
-def _free_port(wanted: int) -> int:
-    """Return the wanted port of 127.0.0.1, or any free one where it is taken."""
-    for port in (wanted, 0):
-        with contextlib.suppress(OSError), socket.socket() as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            one.bind(("127.0.0.1", port))
-            return int(one.getsockname()[1])
-    raise OSError("no free port on 127.0.0.1")
 
 
 def _shown(path: Path) -> Path:

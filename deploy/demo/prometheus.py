@@ -1,15 +1,23 @@
-"""Debian's own Prometheus runs beside the gate, without installing a service on this machine.
+"""Debian's own Prometheus and Alertmanager run beside the gate, without installing a service on this machine.
 
-The package is fetched by apt and unpacked into the cache, so no daemon starts and no root is needed. A Prometheus or
-promtool that is already on PATH is used instead.
+The package is fetched by apt and unpacked into the cache, so no daemon starts and no root is needed. A program that is
+already on PATH is used instead.
 """
 
 import asyncio
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import yaml
+
+PACKAGES = {
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
+    "prometheus-alertmanager": "prometheus-alertmanager",
+    "amtool": "prometheus-alertmanager",
+}
 
 
 class NotAvailableError(Exception):
@@ -17,12 +25,13 @@ class NotAvailableError(Exception):
 
 
 def find_program(name: str, cache: Path) -> Path:
-    """Return the path of ``prometheus`` or ``promtool``; fetch Debian's package into ``cache`` when it is not here."""
+    """Return the path of one of PACKAGES' programs; fetch Debian's package into ``cache`` when it is not here."""
     if found := shutil.which(name):
         return Path(found)
-    unpacked = cache / "prometheus" / "usr" / "bin" / name
+    package = PACKAGES[name]
+    unpacked = cache / package / "usr" / "bin" / name
     if not unpacked.exists():
-        _fetch(cache / "prometheus")
+        _fetch(package, cache)
     return unpacked
 
 
@@ -50,15 +59,14 @@ async def start_prometheus(program: Path, config: Path, address: str, data: Path
         )
 
 
-def _fetch(folder: Path) -> None:
-    download = folder.with_name("prometheus.download")
-    shutil.rmtree(download, ignore_errors=True)
-    download.mkdir(parents=True)
+def _fetch(package: str, cache: Path) -> None:
+    cache.mkdir(parents=True, exist_ok=True)
+    download = Path(tempfile.mkdtemp(prefix=f"{package}.", dir=cache))
     try:
-        subprocess.run(["apt-get", "download", "-qq", "prometheus"], cwd=download, check=True, capture_output=True)
-        (package,) = download.glob("prometheus_*.deb")
-        subprocess.run(["dpkg", "-x", package, folder], check=True, capture_output=True)
+        subprocess.run(["apt-get", "download", "-qq", package], cwd=download, check=True, capture_output=True)
+        (archive,) = download.glob("*.deb")
+        subprocess.run(["dpkg", "-x", archive, cache / package], check=True, capture_output=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        raise NotAvailableError(f"Prometheus: not on PATH and not to be had from apt ({error})") from error
+        raise NotAvailableError(f"{package}: not on PATH and not to be had from apt ({error})") from error
     finally:
         shutil.rmtree(download, ignore_errors=True)

@@ -86,6 +86,11 @@ class Session:
         row = next(one for pool in pools for one in pool["nodes"] if one["name"] == node)
         return next(cell for cell in row["cells"] if cell["check"] == check)
 
+    async def gate_ended(self) -> int:
+        """Wait for the end of the gate's process and return its exit status."""
+        assert self._gate is not None
+        return await self._gate.wait()
+
     def signal_gate(self, number: signal.Signals) -> None:
         """Send the gate's process a signal."""
         assert self._gate is not None

@@ -53,6 +53,12 @@ CASES: tuple[Case, ...] = (
         on_b=("remove-address",),
     ),
     _case("rxe device deleted", AtGate("access", _failed("device_missing")), on_b=("delete-rxe",)),
+    # Right after faults for which the path tests had to wait, so that the gate's own next test is due.
+    _case(
+        "UDP 4791 dropped, both ways",
+        AtGate("connectivity", _failed("no_completion"), limit_seconds=90),
+        on_b=("drop-4791", "both"),
+    ),
     _case(
         "memlock 64 KiB, non-root",
         AtGate("runtime", _failed("memlock_too_small"), limit_seconds=60),
@@ -61,11 +67,6 @@ CASES: tuple[Case, ...] = (
     ),
     _case("UDP 4791 dropped, in", InTest("ping-pong", _fail("no_completion")), on_b=("drop-4791", "in")),
     _case("UDP 4791 dropped, out", InTest("ping-pong", _fail("no_completion")), on_b=("drop-4791", "out")),
-    _case(
-        "UDP 4791 dropped, both ways",
-        AtGate("connectivity", _failed("no_completion"), limit_seconds=90),
-        on_b=("drop-4791", "both"),
-    ),
     _case("TCP control port blocked", InTest("ping-pong", _unknown("control_tcp")), on_b=("block-control", "drop")),
     _case(
         "TCP control port refused",
@@ -78,9 +79,15 @@ CASES: tuple[Case, ...] = (
         InTest("send-bw", Words("pass")),
         on_b=("mtu", "4200"),
     ),
+    Case(
+        "packets over 2000 bytes vanish",
+        (Made("node-a", ("mtu", "4200")), Made("node-b", ("mtu", "4200")), Made("node-b", ("drop-large", "2000"))),
+        (InTest("ping-pong", _fail("mtu_blackhole")),),
+    ),
     _case(
         "5 % loss",
         InTest("send-bw", _fail("counters_errors"), {"volume": 1 * MIB, "test_limit": 20.0}),
+        InTest("write-latency", Words("pass"), {"losses_at_most": 1.0, "test_limit": 20.0}),
         on_a=("loss", "5"),
         on_b=("loss", "5"),
     ),

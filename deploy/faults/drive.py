@@ -10,8 +10,8 @@ from typing import Any
 from deploy.demo.session import Say, Session
 from deploy.faults.cases import Case, Made
 from deploy.faults.machine import left_behind, peak_memory_mib, state_of
-from deploy.faults.paused import see_paused
 from deploy.faults.path_check import SERVER, PathCheck
+from deploy.faults.paused import see_paused
 from deploy.faults.sights import AtGate, InTest, Seen, Sight
 from deploy.lab import Lab
 from probes import Finding, Status
@@ -20,7 +20,6 @@ POLL_SECONDS = 0.05
 AGAIN_SECONDS = 1.0
 RECOVER_LIMIT_SECONDS = 90.0
 OPEN = frozenset({"pass", "not_applicable", "accepted"})
-NOTHING = Seen(as_wanted=False, status="", reason="", summary="nothing seen", seconds=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,8 @@ async def _see(world: World, sight: Sight, made: tuple[Made, ...]) -> Seen:
 
 
 async def _see_at_gate(world: World, sight: AtGate, made: tuple[Made, ...]) -> Seen:
+    # A gate that still shows an earlier fault would seem to have seen this one at once.
+    await _recovered(world, sight, time.monotonic())
     making = asyncio.create_task(make(world, made))
     looking = time.monotonic()
     found: Mapping[str, Any] | None = None
@@ -89,8 +90,10 @@ async def _see_at_gate(world: World, sight: AtGate, made: tuple[Made, ...]) -> S
     seconds = max(0.0, seen_at - await making)
     if found is None:
         cell = await _cell(world.session, sight)
-        return Seen(False, str(cell.get("status", "")), "", str(cell.get("why", "")), seconds)  # noqa: FBT003
-    return Seen(True, found["status"], found["reason"], found["summary"], seconds)  # noqa: FBT003
+        status, why = str(cell.get("status", "")), str(cell.get("why", ""))
+        return Seen(as_wanted=False, status=status, reason="", summary=why, seconds=seconds)
+    status, reason, summary = found["status"], found["reason"], found["summary"]
+    return Seen(as_wanted=True, status=status, reason=reason, summary=summary, seconds=seconds)
 
 
 def _shown(cell: Mapping[str, Any], sight: AtGate) -> Mapping[str, Any] | None:

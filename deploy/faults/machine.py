@@ -2,7 +2,8 @@
 
 from deploy.lab import Lab, Node
 
-TOOLS_OLDER_THAN_SECONDS = 30
+# Younger ones belong to a test that the gate runs meanwhile.
+OLD_SECONDS = 30
 STATE = f"""
 ip -o link show dev eth1 | sed 's/^/link: /'
 ip -o address show dev eth1 | sed 's/valid_lft.*//; s/^/address: /'
@@ -11,7 +12,7 @@ nft list ruleset | sed 's/^/nft: /'
 ls -l /dev/infiniband | awk '{{print "device: " $1, $5, $6, $NF}}'
 cat /sys/class/infiniband/rxe0/ports/1/gids/[0-3] | sed 's/^/gid: /'
 ls -l /usr/bin/ib* | awk '{{print "tool: " $1, $5, $NF}}'
-ps -eo etimes=,comm= | awk '$1 > {TOOLS_OLDER_THAN_SECONDS} && $2 ~ /^(ib_(send|write|read)_|ibv_|yes$)/ {{print "process: " $2}}'
+ps -eo etimes=,comm= | awk '$1 > {OLD_SECONDS} && $2 ~ /^(ib_(send|write)_|ibv_|yes$)/ {{print "process: " $2}}'
 """
 PEAK = "awk '/VmHWM/ {print $2}' /proc/$(cat /run/lab/program.pid)/status"
 

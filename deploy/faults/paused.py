@@ -9,8 +9,8 @@ from deploy.lab import Lab
 from probes import Run
 
 PAUSE_FILE = "/var/lib/rdma-gate/pause"
-TOOL_RUNS = "until pgrep '^ib_' > /dev/null; do sleep 0.1; done"
-TOOL_GONE = "while pgrep '^ib_' > /dev/null; do sleep 0.05; done"
+TOOL_RUNS = "until pgrep '^ib_write' > /dev/null; do sleep 0.1; done"
+TOOL_GONE = "while pgrep '^ib_write' > /dev/null; do sleep 0.05; done"
 TOOL_LIMIT_SECONDS = 60.0
 
 

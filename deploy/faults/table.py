@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from deploy.faults.bare_tools import Comparison
 from deploy.faults.drive import Row
 
 COLUMNS = ("fault", "check", "status", "reason", "seconds to see", "to recover", "left behind")
@@ -40,3 +41,13 @@ def cells(row: Row) -> tuple[str, ...]:
         recovered,
         row.left_behind,
     )
+
+
+def show_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
+    """Print probe beside bare tool: values in base units, seconds for one exchange of both ends."""
+    table = Table("test", "tool printed", "in base units", "probe reports", "bare s", "probe s", "probe adds s")
+    for one in comparisons:
+        added = f"{one.probe_seconds - one.bare_seconds:+.2f}"
+        values = (f"{one.printed_value:.9g}", f"{one.probe_value:.9g}")
+        table.add_row(one.test, one.printed, *values, f"{one.bare_seconds:.2f}", f"{one.probe_seconds:.2f}", added)
+    console.print(table)

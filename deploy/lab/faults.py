@@ -47,6 +47,7 @@ FAULTS = (
     Fault("add-rxe", "make rxe0 again"),
     Fault("remove-address", "remove the IPv4 address of eth1, and with it GID 1"),
     Fault("drop-4791", "drop RoCE packets (UDP 4791) without a word", (DIRECTION,)),
+    Fault("drop-large", "drop RoCE packets over a size: an MTU black hole", (Parameter("BYTES", "of UDP length"),)),
     Fault("block-control", "drop all TCP on eth1, the tests' side channel", (REJECT,)),
     Fault("mtu", "set the MTU of eth1", (Parameter("BYTES", "68 to 4200; 1500 is planned"),)),
     Fault("loss", "lose packets that leave eth1", (Parameter("PERCENT", "0 to 100"),)),

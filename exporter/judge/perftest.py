@@ -58,7 +58,7 @@ def judge_perftest(text: str, requirements: Sequence[Requirement]) -> Judgement:
     if failure := classify(text, ""):
         found = of_failure(KIND, failure, values)
         return Judgement(KIND, found.status, found.reason, found.summary, found.values, rows, output.warnings)
-    verdict = _unusable(text, output) or (_verdict(result, values, requirements) if result else _nothing())
+    verdict = _unusable(text, output) or (_verdict(output, result, values, requirements) if result else _nothing())
     return Judgement(KIND, *verdict, values, rows, output.warnings)
 
 
@@ -79,11 +79,14 @@ def _nothing() -> Verdict:
     return _unknown("unparsable", "no result found, one wanted")
 
 
-def _verdict(result: PerftestResult, values: Mapping[str, Any], requirements: Sequence[Requirement]) -> Verdict:
+def _verdict(
+    output: PerftestOutput, result: PerftestResult, values: Mapping[str, Any], requirements: Sequence[Requirement]
+) -> Verdict:
     row = result.largest_row
     if row is None:
-        return _without_rows(result)
-    if result.cut_rows or not result.closed:
+        return _without_rows(result, output.truncated)
+    # A whole row of one size is the whole measurement, whether or not the rule below it was copied too.
+    if result.cut_rows or (not result.closed and (result.sweep or output.elided)):
         return _incomplete(result)
     if problems := sorted({problem for one in result.rows for problem in one.problems}):
         return _unknown(problems[0], f"{_PROBLEMS[problems[0]]}: a clean measurement wanted")
@@ -94,11 +97,13 @@ def _verdict(result: PerftestResult, values: Mapping[str, Any], requirements: Se
     return hold_against(values, requirements, KIND)
 
 
-def _without_rows(result: PerftestResult) -> Verdict:
+def _without_rows(result: PerftestResult, truncated: bool) -> Verdict:
     if result.server_only:
         return _unknown("server_output", "the server's end of this test prints no result, the client's output wanted")
-    if result.cut_rows:
-        return _unknown("incomplete", "a cut row found, a whole one wanted")
+    if truncated:
+        return _unknown("incomplete", "a cut row or text left out found, a whole row wanted")
+    if result.table and not result.unit:
+        return _unknown("unparsable", "a table header that is cut or not known found, one with its units wanted")
     if result.header_complete or result.table:
         return Status.FAIL, "no_result", f"{KIND}: settings without a result found, a result row wanted"
     return _unknown("incomplete", "the text ends before the result, a result row wanted")

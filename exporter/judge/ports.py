@@ -115,8 +115,8 @@ _PORT_RULES: tuple[tuple[Callable[[Port], bool], Verdict], ...] = (
         (Status.UNKNOWN, "inconsistent", "ACTIVE on a link that is {port.physical_state} found, LinkUp wanted"),
     ),
     (
-        lambda port: _ZERO_GID in port.gids[:1] and port.provider != "efa",
-        (Status.FAIL, "gid_missing", "a default GID of zero found, an address wanted"),
+        lambda port: set(port.gids) == {_ZERO_GID} and port.provider != "efa",
+        (Status.FAIL, "gid_missing", "no GID but zero found, an address wanted"),
     ),
 )
 

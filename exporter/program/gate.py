@@ -32,7 +32,7 @@ from exporter.plan import Plan, PlanError
 from exporter.plan.assignments import assignment_for
 from exporter.plan.load import load_plan
 from exporter.plan.membership import pool_nodes
-from exporter.program.gate_view import view_of
+from exporter.program.gate_view import usable_files, view_of
 from exporter.program.node import NodeRole, run_context
 from exporter.program.situation import planned_paths, situation_of
 from exporter.settings import KnownMember, Settings
@@ -195,7 +195,8 @@ class GateRole:
             before, self.verdict = self.verdict, decide(self.inputs())
             if before.banner != self.verdict.banner:
                 _log.warning("gate %s", self.verdict.banner)
-            self.view = view_of(self.verdict, self.plan, self._notes(), self._files())
+            files = usable_files(self.settings, self._plan_problem, self._decisions)
+            self.view = view_of(self.verdict, self.plan, self._notes(), files)
             await self._metrics.show(self.view)
             await self._clock.wait(self._changed, DECIDE_EVERY_SECONDS)
             # Records come in batches; one decision serves them all.
@@ -209,13 +210,6 @@ class GateRole:
         if self.plan is None or not self._plan_problem:
             return ()
         return (f"plan: the file could not be used ({self._plan_problem}), the plan read before is still in force",)
-
-    def _files(self) -> dict[str, bool]:
-        """Whether plan and decisions were of use when last read."""
-        decisions = self._decisions
-        usable = {"plan": not self._plan_problem, "decisions": bool(decisions.usable or not decisions.refused)}
-        named = {"plan": self.settings.plan, "decisions": self.settings.decisions}
-        return {name: usable[name] for name, path in named.items() if path is not None}
 
     def _nodes(self, now: float) -> tuple[GateNode, ...]:
         if self.plan is None:

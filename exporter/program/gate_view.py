@@ -4,10 +4,11 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from exporter import __version__, registry
-from exporter.gate.decisions import Decision
+from exporter.gate.decisions import Decision, Decisions
 from exporter.gate.verdict import CheckVerdict, Item, NodeVerdict, PathVerdict, PoolVerdict, Verdict
 from exporter.plan import Plan
 from exporter.program.coverage import Coverage, coverage_of
+from exporter.settings import Settings
 from exporter.view import (
     CellView,
     CheckView,
@@ -45,6 +46,13 @@ def view_of(
         version=__version__,
         files=files or {},
     )
+
+
+def usable_files(settings: Settings, plan_problem: str, decisions: Decisions) -> dict[str, bool]:
+    """Return, for plan and decisions as far as they are named, whether the last reading was of use."""
+    usable = {"plan": not plan_problem, "decisions": bool(decisions.usable or not decisions.refused)}
+    named = {"plan": settings.plan, "decisions": settings.decisions}
+    return {name: usable[name] for name, path in named.items() if path is not None}
 
 
 def _plan_text(plan: Plan | None) -> str:

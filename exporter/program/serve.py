@@ -22,6 +22,7 @@ from exporter.metrics.records import RecordMetrics
 from exporter.metrics.scrape import Scrape
 from exporter.program.keys import Keys, read_keys
 from exporter.program.node import NodeRole
+from exporter.saving import save, save_forever
 from exporter.settings import Settings, SettingsError
 from exporter.web.admission import check_listen
 from exporter.web.app import make_app
@@ -87,17 +88,22 @@ class Program:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ended.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
-        async with asyncio.TaskGroup() as tasks:
-            running = [
-                tasks.create_task(role.run(), name=name)
-                for name, role in (("node role", self.node), ("gate role", self.gate))
-                if role is not None
-            ]
-            await ended.wait()
-            _log.info("ending")
-            for task in running:
-                task.cancel()
-        await self._ledger.save()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                running = [
+                    tasks.create_task(role.run(), name=name)
+                    for name, role in (("node role", self.node), ("gate role", self.gate))
+                    if role is not None
+                ]
+                if self.node is None:
+                    # A node's scheduler saves the ledger itself.
+                    running.append(tasks.create_task(save_forever(self._ledger, self._clock), name="save the ledger"))
+                await ended.wait()
+                _log.info("ending")
+                for task in running:
+                    task.cancel()
+        finally:
+            await save(self._ledger)
 
     def _make_gate(self, store: BlockStore) -> "GateRole":
         # The node role does without pydantic and all that the plan needs.

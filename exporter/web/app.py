@@ -86,6 +86,8 @@ async def _send(request: web.Request, pieces: Sequence[bytes], headers: dict[str
     await response.prepare(request)
     for chunk in _chunks(pieces):
         await response.write(chunk)
+        # A reader that keeps up never makes the write wait, so that a large scrape would hold up everybody else.
+        await asyncio.sleep(0)
     await response.write_eof()
     return response
 

@@ -14,7 +14,8 @@ class Limits:
     """Limits of the process that reads them; the limits are in bytes, None is "unlimited".
 
     ``ipc_lock_effective`` says whether CAP_IPC_LOCK counts for the kernel, so not inside a user namespace;
-    ``ipc_lock_granted`` whether the container's bounding set has it. ``seccomp`` is 0 off, 1 strict, 2 filtered.
+    ``ipc_lock_granted`` whether a container's bounding set was given it: a set that was never narrowed, as outside of
+    containers, grants nothing. ``seccomp`` is 0 off, 1 strict, 2 filtered.
     """
 
     memory_lock_bytes: int | None
@@ -37,7 +38,7 @@ def read_limits(tree: Tree) -> Limits:
         memory_lock_bytes=soft,
         memory_lock_hard_bytes=hard,
         ipc_lock_effective=_has_ipc_lock(status["CapEff"]) and not namespaced,
-        ipc_lock_granted=_has_ipc_lock(status["CapBnd"]),
+        ipc_lock_granted=_has_ipc_lock(status["CapBnd"]) and not _is_whole(status["CapBnd"]),
         ipc_lock_ambient=_has_ipc_lock(status.get("CapAmb", "0")),
         user_namespace=namespaced,
         seccomp=int(status.get("Seccomp", "0")),
@@ -63,6 +64,12 @@ def _limit(text: str) -> int | None:
 
 def _has_ipc_lock(mask: str) -> bool:
     return bool(int(mask, 16) >> IPC_LOCK_BIT & 1)
+
+
+def _is_whole(mask: str) -> bool:
+    """Each capability up to the last one that the kernel knows."""
+    number = int(mask, 16)
+    return number & (number + 1) == 0
 
 
 def _in_user_namespace(tree: Tree) -> bool:

@@ -61,7 +61,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "permission_denied",
-        r"Couldn't get context for",
+        r"Couldn't get context for (?!the device)",
         r"Failed to open device\b",
         r"/dev/infiniband/uverbs\d+'?: (?:Operation not permitted|Permission denied)",
     ),
@@ -76,6 +76,9 @@ RULES: tuple[Rule, ...] = (
     _rule("rdma_cm_unavailable", r"rdma_create_event_channel failed", r"/dev/infiniband/rdma_cm'?: "),
     _rule("no_lid", r"Couldn't get local LID", r"Local lid 0x0 detected", r"Is an SM running"),
     _rule("port_down", r"Port number \d+ state is (?!Active)", r"port \d+ is (?:not active|down)\b"),
+    _rule("tool_misuse", r"Invalid MTU - \d+"),
+    # perftest says so after any of the above too, so that alone it means what is left: the HCA did not open
+    _rule("permission_denied", r"Couldn't get context for the device"),
     _rule("port_invalid", r"Invalid port requested", r"modify (?:\w+ )?QP .*to INIT", r"Couldn't get port info"),
     _rule("gid_missing", r"can't read sgid of index", r"(?:Failed to|Could not|Couldn't) (?:get|query|read) .*\bGID\b"),
     _rule("gid_type_mismatch", r"Incompatibility issue with GID types"),
@@ -119,6 +122,14 @@ RULES: tuple[Rule, ...] = (
     _rule("missed_limit", r"BW result is below bw limit", r"Msg ?rate\b.*\bbelow"),
     _rule("out_of_memory", r"Couldn't allocate (?:work buf|memory)", r"Failed to allocate memory", r"Out of memory"),
     _rule(
+        "rdma_cm_failed",
+        r"RDMA_CM_EVENT_\w*(?:ERROR|UNREACHABLE|REJECTED)",
+        r"rdma_(?:resolve|connect|listen|bind)\w*\b.*failed",
+        r"Failed to (?:handle|connect) RDMA CM",
+        r"Unexpected CM event",
+        r"\d+ times (?:ADDR|ROUTE)_ERROR",
+    ),
+    _rule(
         "control_tcp",
         r"Couldn't connect to \S+:\d+",
         r"Unable to (?:open file descriptor for|init the) socket connection",
@@ -134,13 +145,6 @@ RULES: tuple[Rule, ...] = (
         r"Couldn\'t post (?:send|recv)",
     ),
     _rule("rtr_failed", r"Couldn't connect to remote QP"),
-    _rule(
-        "rdma_cm_failed",
-        r"RDMA_CM_EVENT_\w*(?:ERROR|UNREACHABLE|REJECTED)",
-        r"rdma_(?:resolve|connect|listen|bind)\w*\b.*failed",
-        r"Failed to (?:handle|connect) RDMA CM",
-        r"Unexpected CM event",
-    ),
     _rule(
         "gid_missing",
         r"local address:\s+LID 0x0000,.*GID ::\s*$",

@@ -26,6 +26,7 @@ from probes.tools.qp_address import normal_gid
 _DEVICE = re.compile(r"(?:^|\s)hca_id:\s*(\S*)")
 _PORT = re.compile(r"(?:^|\s)port:\s*(\d+)\s*$")
 _FIELD = re.compile(r"(?:^|\s)(GID\[\s*\d+\]|[a-z][a-z0-9_]*):(.*)$")
+_WHOLE_VALUE = re.compile(r"RoCE v[12]$|\(\d+\)$|^\s*(?:[0-9a-fA-F]{4}:){7}[0-9a-fA-F]{4}$")
 _GID = re.compile(r"^([0-9a-fA-F:.]+)(?:,\s*(.+))?$")
 _WIDTH_LANES = re.compile(r"^(\d+)X \(\d+\)$")
 _LANE_GIGABITS = re.compile(r"^(\d+(?:\.\d+)?) Gbps \(\d+\)$")
@@ -76,7 +77,7 @@ def _whole_lines(section: Sequence[str]) -> Sequence[str]:
     filled = [line for line in section if line.strip()]
     match = _FIELD.search(filled[-1])
     sure = match is not None and (
-        (match[1] == "link_layer" and read_link_layer(match[2])) or re.search(r"RoCE v[12]$|\(\d+\)$", match[2])
+        (match[1] == "link_layer" and read_link_layer(match[2])) or _WHOLE_VALUE.search(match[2])
     )
     return filled if sure else filled[:-1]
 

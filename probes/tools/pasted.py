@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9])")
+_ENDLESS_NUMBER = re.compile(r"[\da-fA-F]{65,}")
 _COUNTER = re.compile(r"\[\d{1,7}/\d{1,7}\]$")
 _ELLIPSIS = re.compile(
     r"^\s*(?:\.{3,}|\u2026|\[?\.{2,}\]?|[<\[(]*(?:snip(?:ped)?|truncated|omitted|output omitted|cut)[>\])]*"
@@ -21,6 +22,7 @@ _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?!>)")
 _TIME = re.compile(
     r"^\[?\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\s*\]?\s?(?:std(?:out|err) F )?"
 )
+_SYSLOG = re.compile(r"^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./-]+(?:\[\d+\])?:\s")
 _PROMPT = re.compile(r"^\s*(?:\([\w.-]+\)\s*)?\[?[\w.-]+@[\w.-]+(?:[: ][^\s\]]*)?\]?\s*[#$%]\s")
 _SOURCES = (
     re.compile(r"^\s*(\[\d+,\d+\])<std(?:out|err|diag)>:\s?"),
@@ -49,6 +51,8 @@ class Pasted:
 def read_pasted(text: str) -> Pasted:
     """Return the tool's own lines of a pasted text; never raises."""
     plain = _ESCAPES.sub("", text.lstrip("\ufeff")).replace("\u00a0", " ").replace("\u200b", "")
+    # Python refuses to read such numbers, and no tool prints any.
+    plain = _ENDLESS_NUMBER.sub("?", plain)
     raw = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     whole = raw[-1] == "" or raw[-1].isspace()
     lines = _by_source([_undressed(line) for line in raw])
@@ -74,7 +78,7 @@ def _without_counter(line: str) -> str:
 def _undressed(line: str) -> str:
     if not line or line.isspace():
         return line
-    for pattern in (_QUOTE, _TIME, _PROMPT):
+    for pattern in (_QUOTE, _TIME, _SYSLOG, _PROMPT):
         line = pattern.sub("", line, count=1)
     return line
 

@@ -97,7 +97,8 @@ class PerftestResult:
 class PerftestOutput:
     """All that a text holds. ``results`` are distinct runs, in the order of the text.
 
-    ``gpu_lines`` are evidence of GPU memory. ``truncated`` says that the text is cut or left something out;
+    ``gpu_lines`` are evidence of GPU memory. ``truncated`` says that the text is cut or left something out, ``elided``
+    that a line such as ``...`` says so;
     ``bare_numbers`` are lines of one number (--output), whose unit nobody can know.
     """
 
@@ -106,6 +107,7 @@ class PerftestOutput:
     warnings: tuple[str, ...]
     truncated: bool
     bare_numbers: tuple[Decimal, ...] = ()
+    elided: bool = False
 
     @property
     def memory(self) -> str:
@@ -126,6 +128,7 @@ def parse_perftest(text: str) -> PerftestOutput:
         warnings=tuple(dict.fromkeys(line.strip() for line in pasted.lines if _WARNING.search(line))),
         truncated=pasted.elided or any(_is_cut(result) for result in results),
         bare_numbers=() if blocks else _bare_numbers(pasted.lines),
+        elided=pasted.elided,
     )
 
 
@@ -223,7 +226,7 @@ def _speed(row: Row) -> Decimal:
 
 
 def _whole_number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+    return int(text) if text and text.isdecimal() else None
 
 
 def _bare_numbers(lines: Sequence[str]) -> tuple[Decimal, ...]:

@@ -30,7 +30,7 @@ _FIELD = re.compile(
 )
 _BANNER = re.compile(r"^\W*Waiting for client to connect")
 _RULE = re.compile(r"^\s*-{3,}\s*$")
-_SAMPLE = re.compile(r"^\s*(\d+), (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*$")
+_SAMPLE = re.compile(r"^\s*(\d+), (-?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)\s*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from probes.tools.perftest_block import Block
 from probes.tools.perftest_rows import Header, make_row
 
 FIRST_VALID_VERSION = (6, 20)
+_BEYOND_ANY = 10**18
 
 _BANDWIDTH = {
     "#bytes": "MsgSize",
@@ -80,7 +81,7 @@ def _document(text: str) -> dict[str, Any] | None:
         return None
     try:
         document, _ = json.JSONDecoder(parse_float=Decimal).raw_decode(text, start.start())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     whole = isinstance(document.get("test_info"), dict) and isinstance(document.get("results"), dict)
     return document if whole else None
@@ -88,7 +89,7 @@ def _document(text: str) -> dict[str, Any] | None:
 
 def _cells(found: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Decimal]:
     numbers = {column: found.get(key) for column, key in columns.items()}
-    return {column: Decimal(n) for column, n in numbers.items() if isinstance(n, int | Decimal)}
+    return {column: Decimal(n) for column, n in numbers.items() if isinstance(n, int | Decimal) and n < _BEYOND_ANY}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

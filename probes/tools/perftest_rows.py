@@ -26,6 +26,8 @@ _COLUMN = re.compile(
     r"|(?P<bare>tps average|#sl)"
 )
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|nan|inf)", re.IGNORECASE)
+_FIGURE = re.compile(r"[-+]?\d[\d.,]*")
+_FIGURES_OF_A_ROW = 3
 _DECIMALS = {"MsgRate": 6, "CPU_Util": 2, "tps average": 2}
 
 
@@ -102,15 +104,18 @@ def read_cells(line: str, header: Header) -> dict[str, Decimal] | None:
     numbers = words[-count:]
     if len(words) < count or not all(_NUMBER.fullmatch(word) for word in numbers):
         return None
-    if any(_NUMBER.fullmatch(word) for word in words[:-count]) or not (numbers[0] + numbers[1]).isdigit():
+    if any(_NUMBER.fullmatch(word) for word in words[:-count]) or not (numbers[0] + numbers[1]).isdecimal():
         return None
     return dict(zip(header.columns, map(Decimal, numbers), strict=True))
 
 
 def is_cut_row(line: str, header: Header) -> bool:
-    """Whether a line has numbers only, yet not one for each column."""
+    """Whether a line has numbers only, yet not one for each column, or is a row in a form that is not understood."""
     words = line.split()
-    return bool(words) and len(words) != len(header.columns) and all(_NUMBER.fullmatch(word) for word in words)
+    numbers_only = all(_NUMBER.fullmatch(word) for word in words)
+    if words and numbers_only and len(words) != len(header.columns):
+        return True
+    return not numbers_only and sum(1 for word in words if _FIGURE.fullmatch(word)) >= _FIGURES_OF_A_ROW
 
 
 def last_number_is_whole(line: str, header: Header) -> bool:

@@ -19,9 +19,13 @@ _PHYSICAL_STATES = {
     "POLLING": "Polling",
     "SLEEP": "Sleep",
     "PORTCONFIGURATIONTRAINING": "PortConfigurationTraining",
+    "PORTCONFIGURATIONTRAINNING": "PortConfigurationTraining",
+    "ARMED": "PortConfigurationTraining",
     "LINKERRORRECOVERY": "LinkErrorRecovery",
+    "LINKERRORRECOVER": "LinkErrorRecovery",
     "PHYTEST": "PhyTest",
     "NOSTATECHANGE": "NoStateChange",
+    "NOP": "NoStateChange",
 }
 _STATES = {
     "ACTIVE": "ACTIVE",
@@ -127,7 +131,7 @@ def read_lid(text: str) -> int | None:
     text = text.strip()
     if re.fullmatch(r"0x[0-9a-fA-F]+", text):
         return int(text, 16)
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() else None
 
 
 def is_software(device: str, *, vendor: str = "", firmware: str = "") -> bool:

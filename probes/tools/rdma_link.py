@@ -14,6 +14,7 @@ from probes.tools.ports import Port, PortReport, is_software, ports_are_missing,
 
 _LINK = re.compile(r"(?:^|\s)(?:link\s+|\d+/\d+:\s+)([\w.\-]+)/(\d+):?(?:\s(.*))?$")
 _CUT_LINK = re.compile(r"(?:^|\s)link(?:\s+[\w.\-]*/?)?$")
+_COMMAND = re.compile(r"\brdma\s(?:-\S+\s+)*link\b")
 _ARRAY = re.compile(r"^[ \t]*\[(?=\s*(?:\{|\]|$))", re.MULTILINE)
 _VALUE = re.compile(r"\b(subnet_prefix|lid|sm_lid|lmc|state|physical_state|netdev|netdev_index)\s+(\S+)")
 
@@ -38,7 +39,8 @@ def _from_lines(pasted: Pasted) -> tuple[tuple[Port, ...], bool]:
     # rdma ends each line with a blank; a last line with neither blank nor end may be cut in its netdev
     if ports and not pasted.whole and not (ports[-1].netdev and found[-1].string.endswith((" ", "\t"))):
         ports[-1] = replace(ports[-1], complete=False)
-    return tuple(ports), found == begun and not any(_CUT_LINK.search(line) for line in pasted.lines)
+    answers = [line for line in pasted.lines if not _COMMAND.search(line)]
+    return tuple(ports), found == begun and not any(_CUT_LINK.search(line) for line in answers)
 
 
 def _port(device: str, number: int, values: Mapping[str, str]) -> Port:
@@ -77,10 +79,10 @@ def _objects(text: str, position: int) -> Iterator[tuple[dict[str, Any], int]]:
     while match := re.compile(r"[\s,]*(?=\{)").match(text, position):
         try:
             one, position = decoder.raw_decode(text, match.end())
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         yield one, position
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+    return int(text) if text and text.isdecimal() else None

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from deploy.ports import free_port
 from exporter import registry
 from exporter.plan.assignments import assignment_for
 from exporter.plan.load import parse_plan
 from exporter.settings import KnownMember
-from tests.bench.server import REPOSITORY, free_port
+from tests.bench.server import REPOSITORY
 
 NODE = "gpu-001"
 HCAS = 8
@@ -35,7 +36,7 @@ pools:
 
 def write_settings(folder: Path, roles: Sequence[str], **more: object) -> tuple[Path, int]:
     """Write machine, plan, kept assignment and settings below ``folder``; return the settings file and its port."""
-    machine, port = folder / "host", free_port()
+    machine, port = folder / "host", free_port(0)
     if not machine.exists():
         runpy.run_path(str(REPOSITORY / "tests/fixtures/hosts/make_hosts.py"))["HOSTS"]["h100x8"]().write(machine)
     state = folder / "state"

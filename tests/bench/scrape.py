@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.ports import free_port
 from tests.bench.figures import Figure
 from tests.bench.http_get import get
 from tests.bench.node_exporter import find_node_exporter
 from tests.bench.process_cost import cpu_seconds
-from tests.bench.server import Server, free_port, python, running
+from tests.bench.server import Server, python, running
 
 SMALL, LARGE = 1_000, 100_000
 SCRAPES = {SMALL: 200, LARGE: 25}
@@ -90,7 +91,7 @@ def _absent(node: Cost | None) -> str:
 
 
 def _python_server(module: str, count: int) -> tuple[list[str], int]:
-    port = free_port()
+    port = free_port(0)
     return python(f"tests.bench.{module}", count, port), port
 
 
@@ -98,7 +99,7 @@ def _node_exporter(folder: Path) -> Cost | None:
     program = find_node_exporter()
     if program is None:
         return None
-    port = free_port()
+    port = free_port(0)
     command = [str(program), f"--web.listen-address=127.0.0.1:{port}"]
     return _measure((command, port), folder, SCRAPES[SMALL])
 

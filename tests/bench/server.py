@@ -1,7 +1,6 @@
 """A program under measurement: started on a free port of 127.0.0.1, asked until it answers, and ended."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -26,13 +25,6 @@ class Server:
     port: int
     pid: int
     first_answer_seconds: float
-
-
-def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def python(module: str, *arguments: object) -> list[str]:

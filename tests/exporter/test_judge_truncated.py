@@ -13,14 +13,14 @@ RULE = "-" * 87
 
 # the last argument is where the first whole result ends: no cut before it may pass
 GOOD = [
-    ("perftest", "ib_write_bw/good-n200.client.out", "bandwidth=1kbit/s", f"0.000097\n{RULE}"),
-    ("perftest", "ib_write_bw/good-n200.server.out", "bandwidth=1kbit/s", f"0.000097\n{RULE}"),
-    ("perftest", "ib_write_bw/good-n200-report_gbits.server.out", "bandwidth=1kbit/s", f"0.000065\n{RULE}"),
-    ("perftest", "ib_write_bw/qps-4-n100.client.out", "bandwidth=1kbit/s", f"0.000094\n{RULE}"),
+    ("perftest", "ib_write_bw/good-n200.client.out", "bandwidth=1kbit/s", "0.000097"),
+    ("perftest", "ib_write_bw/good-n200.server.out", "bandwidth=1kbit/s", "0.000097"),
+    ("perftest", "ib_write_bw/good-n200-report_gbits.server.out", "bandwidth=1kbit/s", "0.000065"),
+    ("perftest", "ib_write_bw/qps-4-n100.client.out", "bandwidth=1kbit/s", "0.000094"),
     ("perftest", "ib_send_bw/all-sizes-n20.client.out", "bandwidth=1kbit/s", f"0.000001\n{RULE}"),
-    ("perftest", "ib_write_lat/good-default.client.out", "latency=1s", f"8889.29\n{RULE}"),
-    ("perftest", "ib_write_lat/duration-2s.client.out", "latency_average=1s", f"643.20 \n{RULE}"),
-    ("perftest", "ib_write_lat/unsorted-U-n300.client.out", "latency_p95=1s", f"3123.76\n{RULE}"),
+    ("perftest", "ib_write_lat/good-default.client.out", "latency=1s", "8889.29"),
+    ("perftest", "ib_write_lat/duration-2s.client.out", "latency_average=1s", "643.20"),
+    ("perftest", "ib_write_lat/unsorted-U-n300.client.out", "latency_p95=1s", "3123.76"),
     ("pingpong", "ibv_rc_pingpong/good.client.out", "round_trip=1s", "2406.44 usec/iter"),
     ("pingpong", "ibv_ud_pingpong/good.server.out", "round_trip=1s", "871.45 usec/iter"),
     ("ibv-devinfo", "ibv_devinfo/good.out", "", "link_layer:\t\tEthernet"),
@@ -32,8 +32,8 @@ GOOD = [
     ("rdma-link", "rdma/link-json-pretty.out", "", "} ]"),
 ]
 CASES = [
-    ("perftest", "perftest-001", "bandwidth=1kbit/s", "0.002962\n*"),
-    ("perftest", "perftest-004", "bandwidth=1kbit/s", f"0.186184\n{RULE}"),
+    ("perftest", "perftest-001", "bandwidth=1kbit/s", "0.002962"),
+    ("perftest", "perftest-004", "bandwidth=1kbit/s", "0.186184"),
     ("ibv-devinfo", "devinfo-001", "", "port_lmc:               0x00\n"),
     ("ibstat", "ibstat-004", "", "Link layer: Unknown"),
 ]

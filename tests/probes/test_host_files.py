@@ -40,6 +40,24 @@ def test_a_link_is_resolved_below_the_root(tmp_path: Path) -> None:
     assert Tree(tmp_path).link("/sys/class/device") == "/sys/devices/pci0000:00/0000:00:01.0"
 
 
+def test_a_link_to_the_root_itself_is_the_root_and_one_to_another_root_leads_nowhere(tmp_path: Path) -> None:
+    root = tmp_path / "host"
+    root.mkdir()
+    (root / "own").symlink_to(".")
+    (root / "real").symlink_to("/")
+    (root / "beside").symlink_to(f"{root}-2")
+    Path(f"{root}-2").mkdir()
+    assert Tree(root).link("/own") == "/"
+    for path in ("/real", "/beside"):
+        with pytest.raises(FileNotFoundError):
+            Tree(root).link(path)
+
+
+def test_the_real_machines_links_are_absolute() -> None:
+    assert Tree().link("/proc/self/root") == "/"
+    assert Tree().link("/proc/self/cwd") == str(Path.cwd())
+
+
 def test_a_link_out_of_the_root_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("/etc")
     with pytest.raises(FileNotFoundError):

@@ -30,10 +30,11 @@ drop_4791() {
         both) drop_4791 in; drop_4791 out ;;
     esac
 }
-# Both ways, so that a client here is refused at once as well.
+drop_large() { filter input "udp dport 4791 udp length > $1 counter drop"; }
+# Both ways, so that a client here is refused at once as well; the resets themselves must get out.
 block_control() {
     filter input "iifname eth1 meta l4proto tcp counter $1"
-    filter output "oifname eth1 meta l4proto tcp counter $1"
+    filter output "oifname eth1 tcp flags & rst == 0 counter $1"
 }
 filter() {
     touch $FILTERED

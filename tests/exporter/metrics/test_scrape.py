@@ -81,7 +81,7 @@ def test_the_cost_of_testing_is_told(scrape):
     ]
     assert series(scrape, "tests_outstanding") == [({"node": "node-a"}, 1.0)]
     assert series(scrape, "test_budget_left_bytes") == [({"node": "node-a"}, 9.0 * 2**30)]
-    assert series(scrape, "paused") == [({"scope": "node"}, 1.0)]
+    assert series(scrape, "paused") == [({"node": "node-a", "scope": "node"}, 1.0)]
 
 
 def test_the_seven_checks_and_this_node_are_named(scrape):

@@ -5,7 +5,6 @@ import json
 import os
 import runpy
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from deploy.ports import free_port
 
 REPOSITORY = Path(__file__).parents[3]
 LIMIT_SECONDS = 60.0
@@ -116,7 +117,7 @@ def prepare(tmp_path: Path, h100x8: Path) -> Iterator[Callable[..., Served]]:
     def one(name: str = "gpu-001", **settings: Any) -> Served:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        defaults = {"listen": f"127.0.0.1:{free_port()}", "state_dir": "state", "host_root": str(h100x8)}
+        defaults = {"listen": f"127.0.0.1:{free_port(0)}", "state_dir": "state", "host_root": str(h100x8)}
         made.append(Served(folder, {"node": name, **defaults, **settings}))
         return made[-1]
 
@@ -125,12 +126,6 @@ def prepare(tmp_path: Path, h100x8: Path) -> Iterator[Callable[..., Served]]:
         if served.process is not None and served.process.poll() is None:
             served.process.kill()
             served.process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def children(pid: int) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from probes._host import Tree
-from probes.readers.gids import Gid, choose_gid, gid_address, read_gids
+from probes.readers.gids import Gid, choose_gid, gid_address, read_gids, walk_gids
 
 V1, V2 = "IB/RoCE v1", "RoCE v2"
 LINK_LOCAL = Gid(0, "fe80::5054:ff:fe12:3401", V2, "eth1")
@@ -69,3 +69,11 @@ def test_all_ways_to_write_an_address_are_one_gid() -> None:
 
 def test_a_gid_tells_the_address_of_its_netdev() -> None:
     assert (IPV4.ip, LINK_LOCAL.ip) == ("192.0.2.1", "fe80::5054:ff:fe12:3401")
+
+
+def test_whoever_looks_for_one_address_reads_no_slot_behind_it(recorded: Callable[..., Path]) -> None:
+    touched: list[str] = []
+    tree = Tree(recorded("rxe"), on_access=touched.append)
+    assert choose_gid(walk_gids(tree, "rxe0", 1), netdevs={"eth1"}, address="192.0.2.1") == IPV4
+    slots = {path.rpartition("/")[2] for path in touched if "/gid_attrs/types/" in path}
+    assert slots == {"0", "1"}

@@ -20,7 +20,7 @@ def test_the_limits_of_a_root_process_on_the_lab(recorded: Callable[..., Path]) 
         memory_lock_bytes=8 << 20,
         memory_lock_hard_bytes=8 << 20,
         ipc_lock_effective=True,
-        ipc_lock_granted=True,
+        ipc_lock_granted=False,
         ipc_lock_ambient=False,
         user_namespace=False,
         seccomp=0,
@@ -37,6 +37,12 @@ def test_a_capability_in_the_bounding_set_is_granted_and_not_effective(recorded:
     limits = read_limits(Tree(recorded("rxe", {STATUS: GRANTED.format("0" * 16)})))
     assert (limits.ipc_lock_granted, limits.ipc_lock_effective, limits.seccomp, limits.uid) == (True, False, 2, 1000)
     assert limits.no_new_privileges
+
+
+def test_a_bounding_set_that_was_never_narrowed_grants_nothing(recorded: Callable[..., Path]) -> None:
+    whole = GRANTED.format("0" * 16).replace("0000000000004000", "000001ffffffffff")
+    limits = read_limits(Tree(recorded("rxe", {STATUS: whole})))
+    assert (limits.ipc_lock_granted, limits.ipc_lock_effective) == (False, False)
 
 
 def test_a_capability_does_not_count_inside_a_user_namespace(recorded: Callable[..., Path]) -> None:

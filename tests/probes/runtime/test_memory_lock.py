@@ -96,6 +96,12 @@ async def test_an_unlimited_limit_passes(recorded: Callable[..., Path]) -> None:
             "memlock: limit 64 KiB, CAP_IPC_LOCK granted but not effective found, 1024 MiB wanted",
         ),
         (
+            {"/proc/self/limits": SMALL, STATUS: GRANTED.replace("CapBnd:\t0000000000004000", "CapBnd:\t1ffffffffff")},
+            Status.FAIL,
+            "memlock_too_small",
+            "memlock: limit 64 KiB, no CAP_IPC_LOCK found, 1024 MiB wanted",
+        ),
+        (
             {
                 "/proc/self/limits": SMALL,
                 STATUS: GRANTED.replace("CapEff:\t0000000000000000", "CapEff:\t0000000000004000"),

@@ -2,8 +2,10 @@ import asyncio
 from dataclasses import replace
 from types import ModuleType
 
+import pytest
+
 from probes import End
-from probes._endpoint import Ended, Outcome, Path, TestRequest, Tool, Unreachable
+from probes._endpoint import Ended, Outcome, Path, Refused, TestRequest, Tool, Unreachable
 from probes._path import Exchange, exchange
 from probes._path_counters import Allowance
 from probes._path_repeats import judge_repeat
@@ -79,3 +81,19 @@ def test_an_output_cut_anywhere_never_passes_with_another_number(ends: ModuleTyp
             assert judged.reading.value == whole
     # Only the closing rule may be missing.
     assert 0 < passing <= len("-" * 87) + 2
+
+
+async def test_a_node_that_is_busy_with_another_test_is_asked_again(ends: ModuleType):
+    busy = Refused("node_busy", "node-b: 1 test ends running, at most 1 wanted")
+    path = ends.path_of([busy, busy, ends.played("write-bw-good", "client")], [ends.played("write-bw-good", "server")])
+    result = await exchange(path, REQUEST, (), busy_pauses_seconds=(0, 0))
+    assert judge_repeat(result, path, Allowance()).problem is None
+    assert (len(path.client.asked), path.server.stopped) == (3, 2)
+
+
+async def test_a_node_that_stays_busy_puts_the_test_off(ends: ModuleType):
+    busy = Refused("node_busy", "node-b: 1 test ends running, at most 1 wanted")
+    path = ends.path_of([busy], [ends.played("write-bw-good", "server")])
+    with pytest.raises(Refused, match="1 test ends running"):
+        await exchange(path, REQUEST, (), busy_pauses_seconds=(0, 0))
+    assert len(path.client.asked) == 3

@@ -1,0 +1,88 @@
+"""The tests of a plan share their turns: none keeps another waiting, however often it is due."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from exporter.assignment import Budget, ProbeSpec
+from exporter.evidence import EvidenceStore
+from exporter.fabric.expected import PathEnd
+from exporter.fabric.tester import PathTester, Situation
+from exporter.ledger import Ledger
+from exporter.observe import RunContext
+from exporter.plan import Nodes, PathMode, Plan, Pool, Review
+from exporter.settings import KnownMember
+from probes import ProbeError
+from probes._endpoint import Endpoint, Outcome, Ready, TestRequest, Tool
+
+HCAS = {"name": "compute", "devices": ["rxe0"]}
+ALWAYS_DUE = ProbeSpec("connectivity.ping_pong", "ping-pong", {"hcas": HCAS}, every_seconds=0.0)
+RARE = ProbeSpec("connectivity.send_bandwidth", "send-bw", {"hcas": HCAS}, every_seconds=3600.0)
+NODES = ("a", "b")
+
+
+class Ticking:
+    """A clock on which each wait takes its whole second."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
+        self.seconds += limit_seconds
+        await asyncio.sleep(0)
+
+
+class MissingTool:
+    """An end without its tool, so that a test is over as soon as it was asked for."""
+
+    def __init__(self, end: PathEnd, asked: asyncio.Queue[tuple[Tool, str]]) -> None:
+        self.node, self.hca = end.node, end.hca
+        self._asked = asked
+
+    async def start(self, test: TestRequest) -> Ready:
+        self._asked.put_nowait((test.tool, f"{test.peer}>{self.node}"))
+        raise ProbeError("tool_missing", f"{self.node}: no {test.tool}, one wanted")
+
+    async def wait(self) -> Outcome:
+        raise AssertionError("nothing was started")
+
+    async def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+async def asked() -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
+    """The tests that a tester asks for, in their order: the tool, and client and server."""
+    clock, queue = Ticking(), asyncio.Queue[tuple[Tool, str]]()
+    ledger = Ledger(None, EvidenceStore(None), clock.now)
+    pool = Pool("h100", Nodes(NODES), tests=(ALWAYS_DUE, RARE))
+    plan = Plan(
+        "lab",
+        (pool,),
+        paths={"same_rail": PathMode("every_pair")},
+        budget=Budget(tests_enabled=True),
+        reviewed=Review("ana", "2026-11-02", "git"),
+    )
+    passed = {node: frozenset({"access", "runtime"}) for node in NODES}
+    situation = Situation(plan, tuple(KnownMember(node) for node in NODES), passed)
+
+    def endpoint_for(end: PathEnd) -> Endpoint:
+        return MissingTool(end, queue)
+
+    context = RunContext("gate", "host", "", "boot", "0.1")
+    tester = PathTester(ledger, context, clock=clock, endpoint_for=endpoint_for, situation=lambda: situation)
+    task = asyncio.create_task(tester.run())
+    yield queue
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_test_that_is_always_due_does_not_keep_another_from_its_first_run(
+    asked: asyncio.Queue[tuple[Tool, str]],
+) -> None:
+    seen = {await asked.get() for _ in range(40)}
+    assert seen == {(tool, path) for tool in (Tool.RC_PINGPONG, Tool.SEND_BW) for path in ("a>b", "b>a")}
