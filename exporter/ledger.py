@@ -64,6 +64,7 @@ class Ledger:
         self._listeners: list[Callable[[Record], None]] = []
         self._news = asyncio.Event()
         state = _load(path)
+        # A few numbers that must outlive a restart: the guard's token bucket, the number of the tester's cycle.
         self.tokens = state.tokens
         self._windows = state.windows
         self._records = {record.key: record for record in state.records}

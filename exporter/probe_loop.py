@@ -22,6 +22,7 @@ GLANCE_LIMIT_SECONDS = 5.0
 SETTLE_SECONDS = 0.05
 EVENT_GAP_SECONDS = 1.0
 SPREAD_SECONDS = 5.0
+EVERY_AT_LEAST_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class ProbeLoop:
 
     async def _moved(self, seen: Hashable) -> bool:
         """Wait until the next run is due (False), or until an event or another glance calls for one (True)."""
-        due = self.clock.now() + self.plan.spec.every_seconds
+        due = self.clock.now() + max(EVERY_AT_LEAST_SECONDS, self.plan.spec.every_seconds)
         while (left_seconds := due - self.clock.now()) > 0:
             glances = hasattr(self.probe, "glance")
             await self.clock.wait(self.wake, min(left_seconds, GLANCE_EVERY_SECONDS) if glances else left_seconds)

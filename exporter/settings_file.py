@@ -165,12 +165,20 @@ def _contradictions(file: SettingsFile) -> Iterator[Mistake]:
         place: Place = ("members", index)
         if names.index(member.name) < index:
             yield Mistake((*place, "name"), f"{member.name} found a second time, a name of its own wanted")
-        if urlsplit(member.url).scheme not in ("http", "https") or not urlsplit(member.url).hostname:
+        if not _is_web_address(member.url):
             yield Mistake((*place, "url"), f"{member.url!r} found, http://address:port wanted")
         if member.address and member.addresses:
             yield Mistake(place, "address and addresses found, one of them wanted")
     for probe, text in file.every.items():
         yield from _every_mistakes(probe, text)
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _listen_mistakes(file: SettingsFile) -> Iterator[Mistake]:

@@ -136,7 +136,7 @@ async def _wait(path: Path, request: TestRequest, after_failure_seconds: float) 
         await asyncio.wait(waits.values(), return_when=asyncio.FIRST_COMPLETED)
         done = [task for task in waits.values() if task.done()]
         if any(map(_failed, done)):
-            await asyncio.wait(waits.values(), timeout=0 if any(map(_stopped, done)) else after_failure_seconds)
+            await asyncio.wait(waits.values(), timeout=0 if any(map(_is_alone, done)) else after_failure_seconds)
             await asyncio.gather(*(endpoint.stop() for endpoint, task in waits.items() if not task.done()))
         await asyncio.wait(waits.values())
     finally:
@@ -165,8 +165,9 @@ def _failed(task: asyncio.Task[Outcome]) -> bool:
     return outcome.ended is not Ended.EXIT or outcome.exit_status != 0
 
 
-def _stopped(task: asyncio.Task[Outcome]) -> bool:
-    return not task.exception() and task.result().ended is Ended.STOPPED
+def _is_alone(task: asyncio.Task[Outcome]) -> bool:
+    """Whether the other end will never hear of this one: there is nothing that it could still say."""
+    return not task.exception() and (task.result().ended is Ended.STOPPED or _connect_refused(task.result()))
 
 
 def _seen_from(endpoint: Endpoint, peer: Endpoint, request: TestRequest) -> TestRequest:

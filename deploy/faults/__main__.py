@@ -12,7 +12,7 @@ from rich.console import Console
 from deploy.demo.session import REPOSITORY, NoGateError, Session
 from deploy.faults.bare_tools import compare_all
 from deploy.faults.cases import CASES, Case
-from deploy.faults.drive import Row, World, drive
+from deploy.faults.drive import Row, World, drive, gate_held
 from deploy.faults.machine import state_of
 from deploy.faults.path_check import PathCheck
 from deploy.faults.table import show, show_comparisons
@@ -71,7 +71,8 @@ async def wait_until_open(session: Session) -> None:
 
 async def _run(world: World, cases: Sequence[Case]) -> int:
     console = Console(width=None if sys.stdout.isatty() else WIDTH_IN_A_PIPE)
-    comparisons = await compare_all(world.lab, world.path)
+    with gate_held(world.session):
+        comparisons = await compare_all(world.lab, world.path)
     rows: list[Row] = []
     for number, case in enumerate(cases, 1):
         world.say(f"{number} of {len(cases)}: {case.title}")

@@ -21,9 +21,9 @@ def command(directory: Path, *, anonymise: bool, root: str, as_json: bool) -> No
     from probes._host import Tree
     from probes._record import record_host
 
-    if directory.exists() and any(directory.iterdir()):
-        raise usage_error(f"{directory}: not empty, a new or empty directory wanted")
     try:
+        if directory.exists() and any(directory.iterdir()):
+            raise usage_error(f"{directory}: not empty, a new or empty directory wanted")
         recorded = record_host(Tree(root), directory, anonymise=anonymise)
     except OSError as error:
         raise usage_error(f"{error.filename or directory}: {error.strerror}, a writable directory wanted") from error

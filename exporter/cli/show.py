@@ -17,6 +17,7 @@ MARKS = {
     "missing": "[bold red]missing[/]",
     "stale": "[magenta]stale[/]",
     "blocked": "[dim]blocked[/]",
+    "not_applicable": "[dim]n/a[/]",
 }
 
 
@@ -49,7 +50,13 @@ def runs_as_json(runs: Iterable[Run]) -> list[dict[str, Any]]:
 
 
 def _pool_table(pool: Mapping[str, Any], words: Sequence[str]) -> Table:
-    table = Table("node", *words, title=f"{pool['name']}: {'open' if pool['is_open'] else 'closed'}", box=None)
+    table = Table(
+        "node",
+        *words,
+        title=f"{pool['name']}: {'open' if pool['is_open'] else 'closed'}",
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
     for node in pool["nodes"]:
         status = {cell["check"]: cell["status"] for cell in node["cells"]}
         shown = [status.get(word, "missing") for word in words]

@@ -34,6 +34,18 @@ def ends_of(
     )
 
 
+def unplanned_runs(plan: Plan, members: Iterable[KnownMember], records: Iterable[Key]) -> tuple[Key, ...]:
+    """Return the runs of paths whose test or whose node the plan does not have any more."""
+    tests = {(spec.probe, spec.id) for pool in plan.pools for spec in pool.tests}
+    nodes = {name for names in pool_nodes(plan, members).values() for name in names}
+    paths = (key for key in records if ">" in key[2])
+    return tuple(key for key in paths if key[:2] not in tests or not _nodes_of(key[2]) <= nodes)
+
+
+def _nodes_of(target: str) -> frozenset[str]:
+    return frozenset(end.partition(":")[0] for end in target.split(">"))
+
+
 def hca_class_of(spec: ProbeSpec) -> HcaClass:
     """Return the class of HCAs that a test runs over."""
     return msgspec.convert(spec.settings["hcas"], HcaClass)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from exporter.fabric.expected import ExpectedPath, Mode, PathEnd, expected_paths, path_named
+from exporter.fabric.expected import ExpectedPath, PathEnd, path_named
 from probes import Status
 
 FAILED_SOONER = 10
+UNCONFIRMED = "unconfirmed"
 FAILED_AT_LEAST_SECONDS = 30.0
 CHECKS_OF_AN_END = ("access", "runtime")
 
@@ -136,25 +137,50 @@ def next_cycle(
     return Cycle(cycle.number + 1, now) if done else cycle
 
 
-def judged_paths(
-    ends: Sequence[PathEnd], modes: Mapping[str, Mode], cycle: Cycle, tested: AbstractSet[str]
-) -> tuple[ExpectedPath, ...]:
-    """Return the paths that a verdict needs: the last complete sample, and what else of any sample was ``tested``.
+def sample_to_judge(cycle: Cycle, testable: Iterable[ExpectedPath], results: Mapping[str, Result]) -> int:
+    """Return the sample that a verdict on one test needs: the one under test once each path of it has its result.
 
-    So a sample that has just begun closes nothing, while a failure on any tested path counts. In the first cycle all
-    its paths are needed.
+    Until then it is the one before, so that a sample that has just begun closes nothing.
     """
-    needed = expected_paths(ends, modes, max(0, cycle.number - 1))
+    whole = all(path.target in results and results[path.target].received >= cycle.started for path in testable)
+    return cycle.number if whole else max(0, cycle.number - 1)
+
+
+def must_pass_again(result: Result) -> bool:
+    """Whether a path is tested until it passes, also once its sample is over."""
+    return result.status is Status.FAIL or result.reason == UNCONFIRMED
+
+
+def telling(
+    results: Mapping[str, Result], counting: Mapping[str, Result], *, now: float, fresh_seconds: float
+) -> frozenset[str]:
+    """Return the targets that speak whatever their sample: faults until they pass, all else as long as it is fresh.
+
+    What an old sample once proved may grow old; it is not tested again before its sample comes round.
+    """
+    fresh = (target for target, result in counting.items() if now - result.received <= fresh_seconds)
+    return frozenset((*fresh, *(target for target, result in results.items() if must_pass_again(result))))
+
+
+def judged_paths(
+    ends: Iterable[PathEnd], sample: Iterable[ExpectedPath], tested: AbstractSet[str]
+) -> tuple[ExpectedPath, ...]:
+    """Return the paths that a verdict needs: a sample, and what else was ``tested`` and is still planned."""
     by_name = {str(end): end for end in ends}
     known = [path for target in tested if (path := path_named(target, by_name))]
-    return tuple(sorted({path.target: path for path in (*known, *needed)}.values()))
+    return tuple(sorted({path.target: path for path in (*known, *sample)}.values()))
+
+
+def is_due(result: Result | None, *, now: float, every_seconds: float) -> bool:
+    """Whether a path with this last result is to be tested now."""
+    return _turn(result, every_seconds)[1] <= now
 
 
 def _turn(result: Result | None, every_seconds: float) -> tuple[int, float]:
     """Rank, then due time: retests, then never tested ones, then by age; what did not pass comes round sooner."""
     if result is None:
         return 1, 0.0
-    if result.reason == "unconfirmed":
+    if result.reason == UNCONFIRMED:
         return 0, result.received
     if result.status is Status.PASS:
         return 2, result.received + every_seconds

@@ -40,7 +40,7 @@ class _Meaning:
 
 def parse_mtu(text: str) -> Decimal:
     """An MTU in bytes, as the field writes it: ``4096``, or with a unit."""
-    return Decimal(text.strip()) if text.strip().isdigit() else Decimal(parse_bytes(text))
+    return Decimal(text.strip()) if text.strip().isdecimal() else Decimal(parse_bytes(text))
 
 
 _PERFTEST = {

@@ -31,5 +31,10 @@ def assignment_for(plan: Plan, node: str, members: Iterable[KnownMember], term: 
     )
 
 
+def withdrawal(plan: Plan, node: str, term: int) -> Assignment:
+    """Return the assignment of a node that the plan has no place for (any more): no pool, nothing to do."""
+    return Assignment(plan.cluster, node, "", plan.digest, term=term)
+
+
 def _member(known: KnownMember) -> Member:
     return Member(known.name, known.url, dict(known.addresses))

@@ -4,10 +4,8 @@ import asyncio
 import logging
 import platform
 from collections.abc import Callable
-from pathlib import Path
 
 import aiohttp
-import msgspec
 
 from exporter import __version__, registry
 from exporter.assignment import Assignment
@@ -18,7 +16,7 @@ from exporter.fabric.node_client import Address, NodeClient
 from exporter.fabric.nodes import NodeFollower
 from exporter.fabric.remote import RemoteEndpoint
 from exporter.fabric.tester import PathTester
-from exporter.gate.changes import Histories, decode_histories, encode_histories, follow_all
+from exporter.gate.changes import Histories, encode_histories, follow_all
 from exporter.gate.decide import decide
 from exporter.gate.decisions import Decisions, load_decisions
 from exporter.gate.explain import Explanation, explain
@@ -29,12 +27,12 @@ from exporter.keys import node_key
 from exporter.ledger import Ledger, Record, replace_file
 from exporter.metrics.verdict import VerdictMetrics
 from exporter.plan import Plan, PlanError
-from exporter.plan.assignments import assignment_for
+from exporter.plan.assignments import assignment_for, withdrawal
 from exporter.plan.load import load_plan
 from exporter.plan.membership import pool_nodes
 from exporter.program.gate_view import usable_files, view_of
 from exporter.program.node import NodeRole, run_context
-from exporter.program.situation import planned_paths, situation_of
+from exporter.program.situation import kept_histories, planned_paths, situation_of
 from exporter.settings import KnownMember, Settings
 from exporter.view import GateView
 from probes._endpoint import Endpoint
@@ -84,7 +82,7 @@ class GateRole:
             situation=lambda: situation_of(self.verdict, self.plan, self.members, self._histories, self.paused),
         )
         self.reload()
-        self._histories = follow_all(_kept_histories(self._histories_file), ledger.latest().values())
+        self._histories = follow_all(kept_histories(self._histories_file), ledger.latest().values())
         self.verdict = decide(self.inputs())
         self.view: GateView = view_of(self.verdict, self.plan)
         ledger.listen(self._heard)
@@ -119,6 +117,7 @@ class GateRole:
         if self.settings.plan is not None:
             try:
                 self.plan, self._plan_problem = load_plan(self.settings.plan), ""
+                self.tester.forget_unplanned()
             except PlanError as error:
                 self._plan_problem = error.lines[0]
                 _log.error("plan: %s", "; ".join(error.lines))
@@ -171,15 +170,19 @@ class GateRole:
         tasks.create_task(follower.follow(), name=f"follow {member.name}")
 
     def _assignment_of(self, name: str) -> Callable[[], Assignment | None]:
-        return lambda: assignment_for(self.plan, name, self.members, TERM) if self.plan else None
+        def assignment() -> Assignment | None:
+            plan = self.plan
+            if plan is None:
+                return None
+            return assignment_for(plan, name, self.members, TERM) or withdrawal(plan, name, TERM)
+
+        return assignment
 
     def _hand_out(self) -> None:
         for follower in self._followers.values():
             follower.reassign()
         if self._node is not None and self.plan is not None:
-            own = assignment_for(self.plan, self.settings.node, self.members, TERM)
-            if own is not None:
-                self._node.assign(own)
+            self._node.follow(assignment_for(self.plan, self.settings.node, self.members, TERM))
 
     def _heard(self, record: Record) -> None:
         before, self._histories = self._histories, follow_all(self._histories, [record])
@@ -238,13 +241,3 @@ def _probe_names() -> frozenset[str]:
     """Those of this program, and those that a check requires but this version does not have."""
     required = (name for check in registry.checks().values() for name in check.required)
     return frozenset((*registry.probes(), *required))
-
-
-def _kept_histories(path: Path) -> Histories:
-    try:
-        return decode_histories(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError) as error:
-        _log.warning("%s: %s, what changed before this start is not known", path, error)
-        return {}

@@ -78,6 +78,13 @@ class NodeRole:
             self._assignment_file.write_bytes(msgspec.json.encode(assignment))
             self._take(assignment)
 
+    def follow(self, assignment: Assignment | None) -> None:
+        """Take over what the plan has for this node now, which may be nothing."""
+        if assignment is None:
+            self.withdraw()
+        else:
+            self.assign(assignment)
+
     def withdraw(self) -> None:
         """Go back to work without a plan."""
         self._assignment_file.unlink(missing_ok=True)

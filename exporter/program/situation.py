@@ -1,12 +1,19 @@
 """Between verdict and tests: which paths a verdict needs, and what the tester must know of the verdict."""
 
+import logging
+from pathlib import Path
+
+import msgspec
+
 from exporter.fabric.planned_paths import hca_class_of
 from exporter.fabric.tester import PathTester, Situation
-from exporter.gate.changes import Histories
+from exporter.gate.changes import Histories, decode_histories
 from exporter.gate.inputs import GatePath, MemberState
 from exporter.gate.verdict import Verdict
 from exporter.plan import Plan
 from exporter.settings import KnownMember
+
+_log = logging.getLogger(__name__)
 
 
 def planned_paths(plan: Plan, tester: PathTester) -> tuple[GatePath, ...]:
@@ -43,3 +50,14 @@ def situation_of(
         changed={name: history.changed for name, history in histories.items()},
         paused=paused,
     )
+
+
+def kept_histories(path: Path) -> Histories:
+    """Return what was saved of the nodes' changes; nothing, with a warning, where it cannot be read."""
+    try:
+        return decode_histories(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        _log.warning("%s: %s, what changed before this start is not known", path, error)
+        return {}

@@ -1,5 +1,6 @@
 """Who may ask: with a key, whoever signs with it; without one, this machine alone and no foreign web page."""
 
+import asyncio
 import ipaddress
 
 from aiohttp import web
@@ -8,6 +9,7 @@ from exporter.keys import Message, Unauthorized
 from exporter.web.problems import Handler
 from exporter.web.services import SERVICES, Verifier
 
+BODY_LIMIT_SECONDS = 10.0
 GUARDED_PREFIX = "/v1/"
 OPEN_PATHS = frozenset({"/v1/paths"})
 
@@ -43,8 +45,18 @@ async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 async def _check_signed(request: web.Request, verifier: Verifier) -> None:
-    message = Message(request.method, request.raw_path, await request.read())
+    message = Message(request.method, request.raw_path, await _body(request))
     verifier.check(request.headers.get("Authorization", ""), message)
+
+
+async def _body(request: web.Request) -> bytes:
+    """Anybody may send a body, so it has to come soon: each open connection is one file fewer for the probes."""
+    try:
+        async with asyncio.timeout(BODY_LIMIT_SECONDS):
+            return await request.read()
+    except (TimeoutError, ConnectionError) as error:
+        sentence = f"body: not whole after {BODY_LIMIT_SECONDS:.0f} s, or broken off; all of it wanted"
+        raise web.HTTPRequestTimeout(reason=sentence) from error
 
 
 def _check_local(request: web.Request) -> None:

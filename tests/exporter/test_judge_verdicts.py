@@ -199,6 +199,7 @@ def test_the_answer_is_plain_json_with_its_seven_keys() -> None:
         ("perftest", "bandwidth", "one of bandwidth"),
         ("perftest", "rate=1Gbit/s", "one of bandwidth"),
         ("ibstat", "rate=0Gbit/s", "more than zero wanted"),
+        ("ibstat", "mtu=\u00b2", "a number with a unit"),
         ("pingpong", "round_trip=9.5Gbit/s", "ns, us, ms"),
         ("nccl", "busbw=1GB/s", "one of perftest, pingpong"),
     ],

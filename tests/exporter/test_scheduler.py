@@ -305,3 +305,10 @@ async def test_every_loop_has_a_name(ledger, clock):
         await clock.advance(5)
         names = {task.get_name() for task in asyncio.all_tasks()}
     assert {"probe ports", "save the ledger"} <= names
+
+
+async def test_a_probe_that_is_always_due_leaves_the_process_a_second_between_its_runs(ledger, clock, runs):
+    async with scheduling(ledger, clock, assignment(ProbeSpec("no.such", "no.such", every_seconds=0.0))):
+        await clock.advance(10.5)
+    assert {run.findings[0].reason for run in runs} == {"unknown_probe"}
+    assert len(runs) == 11

@@ -132,3 +132,10 @@ def test_only_loopback_addresses_are_this_machine():
         False,
     ]
     assert split_listen("[::1]:0") == ("::1", 0)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://h:99999", "http://h:x", "ftp://h", "h:9842", "http://"])
+def test_an_address_that_no_browser_could_open_is_a_mistake(url):
+    assert mistakes(f"members: [{{name: a, url: '{url}'}}]") == (
+        f"line 1: members[0].url: {url!r} found, http://address:port wanted",
+    )

@@ -78,3 +78,10 @@ def test_a_master_key_that_is_too_short_is_refused(gate, tmp_path, text):
     master.write_text(text)
     said = gate("key", master, "gpu-001")
     assert (said.code, "at least 16 wanted" in said.err) == (64, True)
+
+
+def test_a_machine_is_not_recorded_into_a_file(gate, tmp_path):
+    file = tmp_path / "recorded"
+    file.touch()
+    said = gate("record-host", file)
+    assert (said.code, f"{file}: Not a directory, a writable directory wanted" in said.err) == (64, True)

@@ -2,7 +2,7 @@
 
 from exporter.assignment import ProbeSpec
 from exporter.fabric.expected import Mode, PathEnd
-from exporter.fabric.planned_paths import ends_of, hca_class_of, path_modes
+from exporter.fabric.planned_paths import ends_of, hca_class_of, path_modes, unplanned_runs
 from exporter.ledger import Record
 from exporter.plan import Nodes, PathMode, Plan, Pool
 from exporter.settings import KnownMember
@@ -60,3 +60,13 @@ def test_the_class_of_a_test_is_the_one_in_its_settings():
 def test_the_modes_of_the_plan_are_those_of_the_paths():
     plan = Plan("lab", (), {"same_rail": PathMode("sampled", 8), "cross_rack": PathMode("per_rack_pair", samples=3)})
     assert path_modes(plan) == {"same_rail": Mode("sampled", 8, 1), "cross_rack": Mode("per_rack_pair", 2, 3)}
+
+
+def test_runs_of_a_test_or_of_a_node_that_the_plan_has_no_more_are_unplanned():
+    plan = Plan("lab", (Pool("h100", Nodes(("a", "b")), tests=(spec(),)),))
+    kept = [("transfers.write_bandwidth", "bw", "a:mlx5_0>b:mlx5_0"), ("access.ports", "access.ports", "c")]
+    gone = [
+        ("transfers.write_bandwidth", "bw-large", "a:mlx5_0>b:mlx5_0"),
+        ("transfers.write_bandwidth", "bw", "a:mlx5_0>c:mlx5_0"),
+    ]
+    assert unplanned_runs(plan, MEMBERS, [*kept, *gone]) == tuple(gone)

@@ -9,7 +9,9 @@ from exporter.fabric.rounds import (
     judged_paths,
     next_cycle,
     next_due,
+    sample_to_judge,
     seconds_until_due,
+    telling,
     without_unready,
 )
 from probes import Status
@@ -116,12 +118,35 @@ def test_a_cycle_ends_when_every_test_has_a_result_on_each_path_and_its_time_is_
     assert next_cycle(cycle, (), [], now=NOW, every_seconds=HOUR) == cycle
 
 
-def test_a_verdict_needs_the_last_complete_sample_and_whatever_else_was_tested():
+def test_a_verdict_needs_its_sample_and_whatever_else_speaks():
     modes = {"same_rail": Mode("sampled", peers_per_hca=2)}
     ends = [PathEnd(node, "rxe0", "0") for node in "abcdefg"]
     first, second = ({path.target for path in expected_paths(ends, modes, number)} for number in (0, 1))
     assert not first & second
     tested = frozenset({min(second), "gone:rxe0>a:rxe0"})
-    assert {path.target for path in judged_paths(ends, modes, Cycle(0, NOW), frozenset())} == first
-    assert {path.target for path in judged_paths(ends, modes, Cycle(1, NOW), tested)} == first | {min(second)}
-    assert {path.target for path in judged_paths(ends, modes, Cycle(2, NOW), frozenset())} == second
+    sample = expected_paths(ends, modes, 0)
+    assert {path.target for path in judged_paths(ends, sample, tested)} == first | {min(second)}
+
+
+def test_a_sample_counts_once_each_of_its_paths_has_its_result() -> None:
+    cycle, before = Cycle(3, NOW), {path.target: Result(NOW - 1, Status.PASS) for path in PATHS}
+    since = {path.target: Result(NOW, Status.PASS) for path in PATHS}
+    assert sample_to_judge(cycle, PATHS, before) == 2
+    assert sample_to_judge(cycle, PATHS, {**since, PATHS[0].target: Result(NOW - 1, Status.PASS)}) == 2
+    assert sample_to_judge(cycle, PATHS, since) == 3
+    assert sample_to_judge(Cycle(0, NOW), PATHS, {}) == 0
+
+
+def test_beyond_its_sample_a_fault_speaks_until_it_passes_and_all_else_while_it_is_fresh() -> None:
+    results = {
+        "old pass": Result(NOW - 2 * HOUR, Status.PASS),
+        "new pass": Result(NOW, Status.PASS),
+        "old fault": Result(NOW - 2 * HOUR, Status.FAIL, "retry_exceeded"),
+        "of another plan": Result(NOW, Status.PASS),
+        "fault of another plan": Result(NOW, Status.FAIL, "retry_exceeded"),
+        "old doubt": Result(NOW - 2 * HOUR, Status.UNKNOWN, "control_tcp"),
+        "old miss": Result(NOW - 2 * HOUR, Status.UNKNOWN, "unconfirmed"),
+    }
+    counting = {name: result for name, result in results.items() if "another plan" not in name}
+    speaking = telling(results, counting, now=NOW, fresh_seconds=HOUR)
+    assert speaking == {"new pass", "old fault", "fault of another plan", "old miss"}

@@ -8,7 +8,8 @@ import pytest
 from exporter.assignment import Budget, ProbeSpec
 from exporter.evidence import EvidenceStore
 from exporter.fabric.expected import PathEnd
-from exporter.fabric.tester import PathTester, Situation
+from exporter.fabric.rounds import Cycle
+from exporter.fabric.tester import CYCLE_NUMBER, CYCLE_STARTED, PathTester, Situation, kept_cycle
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Nodes, PathMode, Plan, Pool, Review
@@ -86,3 +87,10 @@ async def test_a_test_that_is_always_due_does_not_keep_another_from_its_first_ru
 ) -> None:
     seen = {await asked.get() for _ in range(40)}
     assert seen == {(tool, path) for tool in (Tool.RC_PINGPONG, Tool.SEND_BW) for path in ("a>b", "b>a")}
+
+
+def test_a_restart_goes_on_with_the_cycle_that_was_under_test():
+    ledger = Ledger(None, EvidenceStore(None), lambda: 500.0)
+    assert kept_cycle(ledger, 500.0) == Cycle(0, 500.0)
+    ledger.tokens |= {CYCLE_NUMBER: 4.0, CYCLE_STARTED: 320.0}
+    assert kept_cycle(ledger, 500.0) == Cycle(4, 320.0)

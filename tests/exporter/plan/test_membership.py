@@ -2,7 +2,7 @@
 
 from exporter.assignment import Assignment, Member
 from exporter.plan import Nodes, Plan, Pool
-from exporter.plan.assignments import assignment_for
+from exporter.plan.assignments import assignment_for, withdrawal
 from exporter.plan.load import parse_plan
 from exporter.plan.membership import membership_problems, pool_nodes, pool_of
 from exporter.plan.selector import selects
@@ -71,3 +71,15 @@ def test_a_node_outside_the_plan_gets_no_work(changed, modules):
     read = parse_plan(changed(), modules)
     assert assignment_for(read, "n3", MEMBERS, 1) is None
     assert pool_of(read, "n3", MEMBERS) is None
+
+
+def test_a_node_that_the_plan_has_no_place_for_gets_nothing_to_do():
+    assignment = withdrawal(plan(), "stranger", 3)
+    assert (assignment.node, assignment.pool, assignment.probes, assignment.tests, assignment.term) == (
+        "stranger",
+        "",
+        (),
+        (),
+        3,
+    )
+    assert not assignment.budget.tests_enabled

@@ -45,6 +45,14 @@ def test_a_withdrawn_assignment_is_gone_after_a_restart_too(settings):
     assert (node.assignment, role(settings).assignment) == (None, None)
 
 
+def test_a_node_that_the_plan_leaves_out_works_without_it(settings):
+    node = role(settings)
+    node.follow(WORK)
+    assert node.assignment == WORK
+    node.follow(None)
+    assert node.assignment is None
+
+
 def test_an_assignment_of_another_node_or_of_an_older_term_is_refused(settings):
     node = role(settings)
     node.assign(WORK)

@@ -1,11 +1,14 @@
+import asyncio
 from dataclasses import replace
 
 import msgspec
 import pytest
+from aiohttp.test_utils import TestServer
 
 from exporter.fabric.wire import Problem
 from exporter.keys import Message, Verifier, node_key, sign
 from exporter.web.admission import check_listen
+from exporter.web.app import make_app
 
 KEY = node_key(b"a master key of the cluster", "node-a")
 BODY = b'{"paused": true, "who": "ana"}'
@@ -98,3 +101,12 @@ def test_any_other_address_needs_one(host):
     with pytest.raises(ValueError, match="a loopback address or a key wanted"):
         check_listen(host, has_key=False)
     check_listen(host, has_key=True)
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(keyed, monkeypatch):
+    monkeypatch.setattr("exporter.web.admission.BODY_LIMIT_SECONDS", 0.01)
+    async with TestServer(make_app(keyed)) as server:
+        reader, writer = await asyncio.open_connection(server.host, server.port)
+        writer.write(b"POST /v1/pause HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+        assert await reader.readline() == b"HTTP/1.1 408 Request Timeout\r\n"
+        writer.close()

@@ -97,3 +97,21 @@ async def test_a_node_that_stays_busy_puts_the_test_off(ends: ModuleType):
     with pytest.raises(Refused, match="1 test ends running"):
         await exchange(path, REQUEST, (), busy_pauses_seconds=(0, 0))
     assert len(path.client.asked) == 3
+
+
+async def test_a_server_whose_client_could_not_connect_is_not_waited_for(ends: ModuleType):
+    refused = ends.played("write-bw-refused", "client", exit_status=1)
+    path = ends.path_of([refused], [ends.played("write-bw-good", "server", ended=Ended.STOPPED, exit_status=-15)])
+    stopped = asyncio.Event()
+
+    async def stop() -> None:
+        stopped.set()
+
+    async def wait() -> Outcome:
+        await stopped.wait()
+        return ends.played("write-bw-good", "server", ended=Ended.STOPPED, exit_status=-15)
+
+    path.server.stop, path.server.wait = stop, wait
+    async with asyncio.timeout(10):
+        result = await exchange(path, REQUEST, (), after_failure_seconds=3600)
+    assert (result.client, result.server and result.server.ended) == (refused, Ended.STOPPED)
