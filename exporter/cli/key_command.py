@@ -20,6 +20,8 @@ def command(master: Path, node: str | None) -> None:
     from exporter.keys import node_key
 
     if node is None:
+        if not master.suffix:
+            raise usage_error(f"{master}: a file name with an ending wanted for a new master key, as in master.key")
         try:
             with master.open("x") as file:
                 master.chmod(0o600)

@@ -32,6 +32,8 @@ def check(context: click.Context, file: Path, *, as_json: bool) -> int:
     from exporter.plan.membership import membership_problems
 
     settings = settings_of(context)
+    if not file.is_file():
+        raise usage_error(f"{file}: no such file, a plan wanted")
     try:
         plan = load_plan(file)
     except PlanError as error:
