@@ -18,6 +18,7 @@ PACKAGES = {
     "prometheus-alertmanager": "prometheus-alertmanager",
     "amtool": "prometheus-alertmanager",
 }
+TEMPLATES = Path("/usr/share/prometheus/alertmanager/default.tmpl")
 
 
 class NotAvailableError(Exception):
@@ -33,6 +34,19 @@ def find_program(name: str, cache: Path) -> Path:
     if not unpacked.exists():
         _fetch(package, cache)
     return unpacked
+
+
+def alertmanager_command(program: Path, *options: str) -> list[str]:
+    """Return the command that starts this Alertmanager.
+
+    Debian's looks for its templates in /usr/share alone. Where they are only in the cache, the process sees the
+    cache's /usr/share instead of the machine's, in a mount namespace of its own.
+    """
+    share = program.parents[1] / "share"
+    if TEMPLATES.exists() or not (share / TEMPLATES.relative_to("/usr/share")).exists():
+        return [str(program), *options]
+    inside = 'mount --bind "$0" /usr/share && exec "$@"'
+    return ["unshare", "--map-root-user", "--mount", "sh", "-c", inside, str(share), str(program), *options]
 
 
 def write_config(template: Path, target: str, destination: Path) -> Path:

@@ -28,7 +28,6 @@ from exporter.ledger import Ledger, Record, replace_file
 from exporter.metrics.verdict import VerdictMetrics
 from exporter.plan import Plan, PlanError
 from exporter.plan.assignments import assignment_for, withdrawal
-from exporter.plan.load import load_plan
 from exporter.plan.membership import pool_nodes
 from exporter.program.gate_view import usable_files, view_of
 from exporter.program.node import NodeRole, run_context
@@ -115,6 +114,9 @@ class GateRole:
     def reload(self) -> None:
         """Read plan and decisions again; a broken plan leaves the old one in force, and says so on the page."""
         if self.settings.plan is not None:
+            # Reading a plan takes pydantic, which is a third of the time that a start takes.
+            from exporter.plan.load import load_plan
+
             try:
                 self.plan, self._plan_problem = load_plan(self.settings.plan), ""
                 self.tester.forget_unplanned()

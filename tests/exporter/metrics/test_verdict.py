@@ -135,3 +135,38 @@ async def test_paths_are_a_partition_of_the_expected_ones_and_date_the_oldest(me
         "paths class=same_rail pool=h100 rail=0 state=missing": 1.0,
         "path_oldest_result_timestamp_seconds class=same_rail pool=h100": 600.0,
     }
+
+
+async def test_a_check_that_is_not_open_names_its_first_reason_and_who_mends_it(metrics, store):
+    closed = NodeView(
+        "a", False, "reachable", 900.0, (CellView("access", "failed", reason="port_down", owner="network"),)
+    )
+    await metrics.show(view(closed, node("b", "accepted", "pass")))
+    assert some(store, "check_reason") == {
+        "check_reason check=access node=a owner=network pool=h100 reason=port_down status=failed": 1.0
+    }
+    cells = (CellView("access", "failed", reason="wrong_rate", owner="network"),)
+    await metrics.show(view(msgspec.structs.replace(closed, cells=cells)))
+    assert some(store, "check_reason") == {
+        "check_reason check=access node=a owner=network pool=h100 reason=wrong_rate status=failed": 1.0
+    }
+
+
+async def test_of_a_pool_the_result_with_the_smallest_share_of_its_time_left_is_dated(metrics, store):
+    def proven(name: str, lapses: float, valid_seconds: float) -> NodeView:
+        cells = (CellView("access", "pass", lapses=lapses, valid_seconds=valid_seconds),)
+        return NodeView(name, True, "reachable", 900.0, cells)
+
+    await metrics.show(view(proven("a", 1020.0, 30.0), proven("b", 1600.0, 3600.0), node("c", "pass", "pass")))
+    assert some(store, "coverage_lapse_timestamp_seconds", "coverage_valid_seconds") == {
+        "coverage_lapse_timestamp_seconds check=access pool=h100": 1600.0,
+        "coverage_valid_seconds check=access pool=h100": 3600.0,
+    }
+
+
+async def test_a_file_that_was_of_no_use_is_told(metrics, store):
+    await metrics.show(view(node("a", "pass", "pass"), files={"plan": False, "decisions": True}))
+    assert some(store, "config_last_reload_successful") == {
+        "config_last_reload_successful file=plan": 0.0,
+        "config_last_reload_successful file=decisions": 1.0,
+    }

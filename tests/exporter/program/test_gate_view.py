@@ -1,13 +1,18 @@
 """The view says in words what the verdict says in codes, and leaves nothing out."""
 
+from dataclasses import replace
+
 from exporter import registry
 from exporter.assignment import ProbeSpec
 from exporter.gate.decide import decide
+from exporter.gate.decisions import Decision, DecisionKind, Decisions, Scope
 from exporter.gate.inputs import GateInputs, GateNode, MemberState
+from exporter.gate.verdict import PathVerdict, Verdict
 from exporter.ledger import Record
 from exporter.plan import Nodes, Plan, Pool, Review
-from exporter.program.gate_view import view_of
-from exporter.view import EvidenceView
+from exporter.program.gate_view import usable_files, view_of
+from exporter.settings import Settings
+from exporter.view import EvidenceView, PathView
 from probes import Evidence, Finding, Run, Status, Subject
 
 NOW = 1_796_047_512.0
@@ -58,3 +63,45 @@ def test_all_seven_checks_are_columns_and_notes_stand_with_the_problems():
     view = view_of(verdict(plan()), plan(), ["plan: the file could not be used"])
     assert [check.number for check in view.checks] == [1, 2, 3, 4, 5, 6, 7]
     assert view.problems[-1] == "plan: the file could not be used"
+
+
+def cell(view, word: str):
+    return next(one for one in view.pools[0].nodes[0].cells if one.check == word)
+
+
+def test_a_closed_check_has_the_reason_of_its_sentence_and_one_owner():
+    used = plan(reviewed=Review("ana", "2026-11-30", "git:1"))
+    missing = Finding(
+        Subject("gpu-001", "mlx5_1", "1"), Status.FAIL, "device_missing", "mlx5_1/1: none found, one wanted"
+    )
+    found = cell(view_of(verdict(used, DOWN, missing), used), "access")
+    assert (found.why.startswith(DOWN.summary), found.reason, found.owner) == (True, "port_down", "network")
+    assert (found.lapses, found.valid_seconds) == (0.0, 0.0)
+    nothing = cell(view_of(verdict(used, DOWN), used), "visibility")
+    assert (nothing.status, nothing.reason, nothing.owner) == ("missing", "not_planned", "platform")
+
+
+def test_paths_and_decisions_keep_the_labels_of_their_series():
+    path = PathVerdict("a:d>b:d", "a:d", "b:d", "h100", "same_rail", "3", "pass", "", NOW - 60)
+    decided = Decision(
+        "d1", DecisionKind.NOT_APPLICABLE, "runtime.gpudirect", Scope(pools=("h100",)), "ana", "platform", "bo", "no GPU",
+        "none needed", NOW + 60,
+    )  # fmt: skip
+    everywhere = replace(decided, id="d2", subject="visibility", scope=Scope())
+    given = Verdict("lab", True, "open", NOW, "", paths=(path,), decisions=(decided, everywhere))
+    view = view_of(given, None)
+    assert view.paths == (PathView("a:d", "b:d", "pass", "", NOW - 60, "h100", "same_rail", "3"),)
+    assert [(one.id, one.check, one.pool) for one in view.decisions] == [
+        ("d1", "runtime", "h100"),
+        ("d2", "visibility", ""),
+    ]
+
+
+def test_a_file_is_usable_unless_all_of_it_was_refused(tmp_path):
+    named = Settings("n", frozenset({"gate"}), "127.0.0.1", 0, tmp_path, plan=tmp_path, decisions=tmp_path)
+    assert usable_files(named, "", Decisions()) == {"plan": True, "decisions": True}
+    assert usable_files(named, "no such file", Decisions(refused=("d1: expired",))) == {
+        "plan": False,
+        "decisions": False,
+    }
+    assert usable_files(replace(named, plan=None, decisions=None), "", Decisions()) == {}
