@@ -115,10 +115,10 @@ class GateRole:
         """Read plan and decisions again; a broken plan leaves the old one in force, and says so on the page."""
         if self.settings.plan is not None:
             # Reading a plan takes pydantic, which is a third of the time that a start takes.
-            from exporter.plan.load import load_plan
+            from exporter.plan.affordable import load_affordable_plan
 
             try:
-                self.plan, self._plan_problem = load_plan(self.settings.plan), ""
+                self.plan, self._plan_problem = load_affordable_plan(self.settings.plan, self.members), ""
                 self.tester.forget_unplanned()
             except PlanError as error:
                 self._plan_problem = error.lines[0]
