@@ -41,6 +41,10 @@ types: venv ## mypy, strict on exporter and probes
 imports: venv ## import-linter: who may import whom
 	@$(BIN)/lint-imports
 
+alerts: venv ## check the alerting rules, runbooks and routes, with promtool and a real Alertmanager
+	@$(BIN)/python -m alerts.lint
+	@$(BIN)/pytest tests/alerts
+
 lab-faults: venv ## break the lab in every known way and print what the gate says
 	@$(BIN)/python -m deploy.faults
 
@@ -59,4 +63,4 @@ lab-down: ## stop the lab's machines
 clean: lab-down ## remove the environment and every cache in the tree
 	@rm -rf .venv .run .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-.PHONY: help venv run demo test unit lint types imports lab-faults bench lock lab-down clean
+.PHONY: help venv run demo test unit lint types imports alerts lab-faults bench lock lab-down clean

@@ -49,10 +49,14 @@ def alertmanager_command(program: Path, *options: str) -> list[str]:
     return ["unshare", "--map-root-user", "--mount", "sh", "-c", inside, str(share), str(program), *options]
 
 
-def write_config(template: Path, target: str, destination: Path) -> Path:
-    """Write our scrape configuration with the gate's real address in it."""
+def write_config(template: Path, target: str, destination: Path, alertmanager: str = "") -> Path:
+    """Write our configuration with the real addresses in it (host:port); without ``alertmanager`` nobody is told."""
     config = yaml.safe_load(template.read_text())
     config["scrape_configs"][0]["static_configs"] = [{"targets": [target]}]
+    config["rule_files"] = [str((template.parent / file).resolve()) for file in config["rule_files"]]
+    del config["alerting"]
+    if alertmanager:
+        config["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
     destination.write_text(yaml.safe_dump(config))
     return destination
 

@@ -84,8 +84,8 @@ def test_a_closed_check_has_the_reason_of_its_sentence_and_one_owner():
 def test_paths_and_decisions_keep_the_labels_of_their_series():
     path = PathVerdict("a:d>b:d", "a:d", "b:d", "h100", "same_rail", "3", "pass", "", NOW - 60)
     decided = Decision(
-        "d1", DecisionKind.NOT_APPLICABLE, "runtime.gpudirect", Scope(pools=("h100",)), "ana", "platform", "bo", "no GPU",
-        "none needed", NOW + 60,
+        "d1", DecisionKind.NOT_APPLICABLE, "runtime.gpudirect", Scope(pools=("h100",)), "ana", "platform", "bo",
+        "no GPU", "none needed", NOW + 60,
     )  # fmt: skip
     everywhere = replace(decided, id="d2", subject="visibility", scope=Scope())
     given = Verdict("lab", True, "open", NOW, "", paths=(path,), decisions=(decided, everywhere))

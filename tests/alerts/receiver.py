@@ -1,0 +1,70 @@
+"""A webhook receiver on 127.0.0.1 that keeps what Alertmanager sends, and a text served for Prometheus to scrape."""
+
+import json
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+ARRIVAL_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Notification:
+    """One notification: the receiver's path, firing or resolved, and the names and labels of its alerts."""
+
+    path: str
+    status: str
+    names: tuple[str, ...]
+    alerts: tuple[dict[str, Any], ...] = field(repr=False, compare=False, default=())
+
+
+@dataclass
+class Receiver:
+    """``text`` is what is answered to a GET."""
+
+    port: int = 0
+    text: str = ""
+    arrived: "queue.Queue[Notification]" = field(default_factory=queue.Queue)
+
+    def next(self) -> Notification:
+        """Wait for the next notification; queue.Empty when none comes."""
+        return self.arrived.get(timeout=ARRIVAL_SECONDS)
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """Listen on a free port until the block ends."""
+    receiver = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            names = tuple(sorted(alert["labels"]["alertname"] for alert in body["alerts"]))
+            receiver.arrived.put(Notification(self.path, body["status"], names, tuple(body["alerts"])))
+            self._answer(b"")
+
+        def do_GET(self) -> None:
+            self._answer(receiver.text.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def _answer(self, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    receiver.port = server.server_address[1]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,135 @@
+"""Through a real Alertmanager: one fault is one notification, to its owner, and it is told when it ends."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from alerts.lint.emitted import SCRAPES
+from tests.alerts.receiver import Notification, Receiver, receiving
+from tests.alerts.stack import alertmanager, ask, prometheus, until
+
+ACCESS_FAILED = """\
+rdma_gate_check_reason{{check="access",node="{node}",owner="network",pool="lab",reason="port_down",status="failed"}} 1
+"""
+
+
+@pytest.fixture
+def receiver():
+    with receiving() as one:
+        yield one
+
+
+@pytest.fixture
+def manager(program, receiver: Receiver, tmp_path: Path):
+    with alertmanager(program("prometheus-alertmanager"), tmp_path, receiver.port) as url:
+        yield url
+
+
+def alert(name: str, severity: str = "warning", **labels: str) -> dict[str, object]:
+    """An alert that fires now, as Prometheus sends it; of an older one nobody would wait for the rest of its group."""
+    fixed = {"alertname": f"RDMAGate{name}", "severity": severity, "cluster": "c1", "pool": "a"}
+    return {"labels": fixed | labels, "startsAt": now()}
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def post(manager: str, *alerts: dict[str, object]) -> None:
+    ask(f"{manager}/api/v2/alerts", list(alerts))
+
+
+def held_back(manager: str) -> list[str]:
+    """The alerts that another one inhibits."""
+    found = ask(f"{manager}/api/v2/alerts")
+    return sorted(
+        one["labels"]["alertname"] + " " + one["labels"]["check"] for one in found if one["status"]["inhibitedBy"]
+    )
+
+
+def test_a_node_without_access_is_one_ticket_and_its_path_tests_are_held_back(manager: str, receiver: Receiver):
+    node = {"node": "n1", "owner": "network"}
+    link, flaps = (
+        alert("CheckFailed", check="access", **node),
+        alert("LinkFlapping", check="access", device="d0", **node),
+    )
+    paths = [alert("CheckFailed", check="connectivity", **node), alert("NodeNotVerified", check="transfers", **node)]
+    missed = [alert("TargetMissed", check="transfers", device=f"d{number}", **node) for number in range(8)]
+    post(manager, link, flaps, *paths, *missed)
+    told = Notification("/network/ticket", "firing", ("RDMAGateCheckFailed", "RDMAGateLinkFlapping"))
+    assert receiver.next() == told
+    assert len(held_back(manager)) == len([*paths, *missed])
+    post(manager, *(one | {"endsAt": now()} for one in (link, flaps, *paths, *missed)))
+    ended = receiver.next()
+    assert (ended.path, ended.status) == ("/network/ticket", "resolved")
+    assert set(told.names) <= set(ended.names)
+    assert receiver.arrived.empty()
+
+
+def test_five_hundred_alerts_of_one_node_are_one_notification(manager: str, receiver: Receiver):
+    labels = {"check": "transfers", "node": "n1", "owner": "network"}
+    post(manager, *(alert("TargetMissed", device=f"d{number}", **labels) for number in range(500)))
+    told = receiver.next()
+    assert (told.path, len(told.alerts)) == ("/network/ticket", 500)
+    post(manager, alert("CheckFailed", check="runtime", node="n2", owner="platform"))
+    assert receiver.next() == Notification("/platform/ticket", "firing", ("RDMAGateCheckFailed",))
+
+
+def test_a_common_cause_is_one_page_for_its_nodes_and_their_pool(manager: str, receiver: Receiver):
+    cause = alert("CommonCause", "critical", check="access", reason="port_down", owner="network")
+    post(
+        manager,
+        cause,
+        alert("PoolBelowNeed", "critical", check="all", owner="network"),
+        alert("PoolNotVerified", "critical", check="all", owner="platform"),
+        *(alert("CheckFailed", check="access", owner="network", node=f"n{number}") for number in range(40)),
+    )
+    assert receiver.next() == Notification("/network/page", "firing", ("RDMAGateCommonCause",))
+    assert held_back(manager)[-2:] == ["RDMAGatePoolBelowNeed all", "RDMAGatePoolNotVerified all"]
+    assert len(held_back(manager)) == 42
+    post(
+        manager,
+        alert("CommonCause", "critical", check="runtime", reason="memlock_too_small", owner="platform", pool="b"),
+    )
+    assert receiver.next() == Notification("/platform/page", "firing", ("RDMAGateCommonCause",))
+
+
+def test_another_pool_or_cluster_is_not_held_back(manager: str, receiver: Receiver):
+    post(manager, alert("CommonCause", "critical", check="access", reason="port_down", owner="network"))
+    assert receiver.next().path == "/network/page"
+    for other in ({"pool": "b"}, {"cluster": "c2"}):
+        post(manager, alert("CheckFailed", check="access", owner="network", node="n1", **other))
+        assert receiver.next() == Notification("/network/ticket", "firing", ("RDMAGateCheckFailed",))
+
+
+def test_a_silent_node_is_told_of_once(manager: str, receiver: Receiver):
+    post(
+        manager,
+        alert("NodeSilent", check="all", owner="platform", node="n1"),
+        alert("NodeNotVerified", check="runtime", owner="platform", node="n1"),
+        alert("ExporterDown", check="all", owner="platform", pool=""),
+    )
+    assert receiver.next() == Notification("/platform/ticket", "firing", ("RDMAGateNodeSilent",))
+    assert held_back(manager) == ["RDMAGateExporterDown all", "RDMAGateNodeNotVerified runtime"]
+
+
+def test_a_scraped_fault_of_two_nodes_is_one_page_with_found_and_wanted_and_it_ends(
+    program, manager: str, receiver: Receiver, tmp_path: Path
+):
+    healthy = (SCRAPES / "gate.prom").read_text()
+    healthy = "".join(
+        line for line in healthy.splitlines(keepends=True) if not line.startswith("rdma_gate_check_reason{")
+    )
+    receiver.text = healthy
+    with prometheus(program("prometheus"), tmp_path, receiver.port, manager) as url:
+        receiver.text = healthy + "".join(ACCESS_FAILED.format(node=node) for node in ("node-a", "node-b"))
+        told = receiver.next()
+        assert told == Notification("/network/page", "firing", ("RDMAGateCommonCause",))
+        assert told.alerts[0]["labels"]["cluster"] == "lab"
+        assert told.alerts[0]["annotations"]["description"] == (
+            "pool lab: 2 nodes failing access for port_down found, none wanted"
+        )
+        groups = until(lambda: ask(f"{url}/api/v1/rules")["data"]["groups"])
+        rules = [rule for group in groups for rule in group["rules"]]
+        assert {(rule["health"], rule.get("lastError", "")) for rule in rules} == {("ok", "")}
