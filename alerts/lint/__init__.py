@@ -15,7 +15,8 @@ from alerts.lint.promql import outputs, selectors
 from alerts.lint.rule import Rule, read_rules
 from alerts.lint.runbooks import runbook_mistakes
 
-FILES = [path for path in sorted(Path(__file__).parents[1].glob("*.yaml")) if path.name != "alertmanager.yaml"]
+ALERTS = Path(__file__).parents[1]
+FILES = [path for path in sorted(ALERTS.glob("*.yaml")) if path.name != "alertmanager.yaml"]
 
 
 def mistakes(files: Iterable[Path], emitted: Emitted, runbooks: Path) -> Iterator[str]:

@@ -81,10 +81,18 @@ def _fetch(package: str, cache: Path) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     download = Path(tempfile.mkdtemp(prefix=f"{package}.", dir=cache))
     try:
-        subprocess.run(["apt-get", "download", "-qq", package], cwd=download, check=True, capture_output=True)
+        _download(package, download)
         (archive,) = download.glob("*.deb")
         subprocess.run(["dpkg", "-x", archive, cache / package], check=True, capture_output=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         raise NotAvailableError(f"{package}: not on PATH and not to be had from apt ({error})") from error
     finally:
         shutil.rmtree(download, ignore_errors=True)
+
+
+def _download(package: str, folder: Path) -> None:
+    command = ["apt-get", "download", "-qq", package]
+    if subprocess.run(command, cwd=folder, check=False, capture_output=True).returncode != 0:
+        # On a new machine apt has no lists yet; without root this fails, and the second try says why.
+        subprocess.run(["apt-get", "update", "-qq"], check=False, capture_output=True)
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)

@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
+from alerts.lint import ALERTS
 from deploy.demo.prometheus import alertmanager_command, write_config
 from deploy.ports import free_port
-from tests.alerts.conftest import ALERTS
 
 LIMIT_SECONDS = 30.0
 SHIPPED = ALERTS.parent / "deploy" / "prometheus.yml"

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
+from alerts.lint import ALERTS
 from probes import Owner
-from tests.alerts.conftest import ALERTS
 
 EXAMPLE = ALERTS / "alertmanager.yaml"
 

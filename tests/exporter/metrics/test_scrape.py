@@ -1,5 +1,4 @@
 import gzip
-import shutil
 import subprocess
 from dataclasses import replace
 
@@ -120,10 +119,8 @@ def test_a_node_with_eight_hcas_stays_far_below_its_ceiling(scrape, ledger):
     assert scrape.store.series < 100
 
 
-def test_promtool_finds_nothing_to_complain_about(scrape, ledger):
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("not run: promtool is not installed")
+def test_promtool_finds_nothing_to_complain_about(scrape, ledger, program):
+    promtool = program("promtool")
     put(ledger, 3)
     every = [one for one in vars(families).values() if isinstance(one, Family)]
     shown = text(scrape)

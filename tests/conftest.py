@@ -5,8 +5,6 @@ import pytest
 from deploy.demo.prometheus import NotAvailableError, find_program
 from deploy.lab import cache
 
-ALERTS = Path(__file__).parents[2] / "alerts"
-
 
 @pytest.fixture(scope="session")
 def program():
