@@ -55,14 +55,20 @@ async def observe(
         attempt = Attempt((_unknown(subject, "previous_run_hung", sentence),), "error")
     else:
         attempt = await attempt_run(lambda: probe.run(host), spec.limit_seconds, subject)
+    return run_of(attempt, context.node, spec, context, times=(started, clock()))
+
+
+def run_of(attempt: Attempt, target: str, spec: ProbeSpec, context: RunContext, *, times: tuple[float, float]) -> Run:
+    """Return the Run that an attempt on ``target`` makes; ``times`` are its start and end in Unix seconds."""
+    started, finished = times
     return Run(
         probe=spec.probe,
         id=spec.id,
-        target=context.node,
+        target=target,
         vantage=context.vantage,
         findings=attempt.findings,
         started=started,
-        finished=clock(),
+        finished=finished,
         plan_digest=context.plan_digest,
         boot_id=context.boot_id,
         program_version=context.program_version,

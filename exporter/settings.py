@@ -67,6 +67,6 @@ def split_listen(listen: str) -> tuple[str, int]:
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach that address."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from exporter.assignment import ProbeSpec
 from exporter.ledger import Ledger, Record
-from exporter.observe import RunContext, attempt_run
+from exporter.observe import RunContext, attempt_run, run_of
 from probes import Finding, ProbeError, Run, Status, Subject
 from probes._endpoint import Path, Refused, Unreachable
 
@@ -41,19 +42,9 @@ async def run_path(
 
     started = clock()
     attempt = await attempt_run(test, spec.limit_seconds, subject)
-    return Run(
-        probe=spec.probe,
-        id=spec.id,
-        target=path_target(path),
-        vantage=context.vantage,
-        findings=attempt.findings,
-        started=started,
-        finished=clock(),
-        plan_digest=context.plan_digest,
-        boot_id=context.boot_id,
-        program_version=context.program_version,
-        outcome="deferred" if refusals else attempt.outcome,
-    )
+    if refusals:
+        attempt = replace(attempt, outcome="deferred")
+    return run_of(attempt, path_target(path), spec, context, times=(started, clock()))
 
 
 def keep_run(run: Run, spec: ProbeSpec, ledger: Ledger, deferrals: Counter[str], *, pool: str) -> Record | None:

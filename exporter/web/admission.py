@@ -1,11 +1,11 @@
 """Who may ask: with a key, whoever signs with it; without one, this machine alone and no foreign web page."""
 
 import asyncio
-import ipaddress
 
 from aiohttp import web
 
 from exporter.keys import Message, Unauthorized
+from exporter.settings import is_loopback
 from exporter.web.problems import Handler
 from exporter.web.services import SERVICES, Verifier
 
@@ -18,16 +18,6 @@ def check_listen(host: str, *, has_key: bool) -> None:
     """Raise ValueError where an address beyond this machine would be served without a key."""
     if not has_key and not is_loopback(host):
         raise ValueError(f"listen: {host or 'every address'} without a key found, a loopback address or a key wanted")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host name or address means this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 @web.middleware

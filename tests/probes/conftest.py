@@ -8,17 +8,13 @@ from types import ModuleType
 import pytest
 
 MAKE_HOSTS = Path(__file__).parents[1] / "fixtures" / "hosts" / "make_hosts.py"
+PATH_ENDS = Path(__file__).parents[1] / "fixtures" / "paths" / "path_ends.py"
 
 
 @pytest.fixture(scope="session")
 def hosts() -> ModuleType:
     """The generator of recorded machines: ``hosts.h100x8()`` is one, to be changed and written."""
-    spec = importlib.util.spec_from_file_location("make_hosts", MAKE_HOSTS)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return _load(MAKE_HOSTS)
 
 
 @pytest.fixture
@@ -36,3 +32,18 @@ def recorded(hosts: ModuleType, tmp_path: Path) -> Callable[..., Path]:
         return machine.write(tmp_path / name)
 
     return write
+
+
+@pytest.fixture(scope="session")
+def ends() -> ModuleType:
+    """Ends that play recorded outputs back."""
+    return _load(PATH_ENDS)
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
