@@ -53,6 +53,13 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
+class PromptHost(Host):
+    """Reads at once: a worker thread would take real time, of which the fake clock knows nothing."""
+
+    async def read(self, reader):
+        return reader(self._tree)
+
+
 @dataclass(frozen=True)
 class Ports:
     hcas: str = "compute"
@@ -246,14 +253,12 @@ async def test_the_watcher_wakes_probes_and_its_absence_stops_nothing(ledger, cl
 async def test_a_changed_glance_runs_the_probe_at_once(ledger, clock, runs, tmp_path):
     (tmp_path / "state").write_text("4: ACTIVE")
     spec = ProbeSpec("access.glancing", "glancing", {"path": "/state"}, every_seconds=60.0)
-    async with scheduling(ledger, clock, assignment(spec), open_host=lambda: Host(tmp_path)):
+    async with scheduling(ledger, clock, assignment(spec), open_host=lambda: PromptHost(tmp_path)):
         await clock.advance(5)
-        await ledger.after(0, 5)
+        assert len(runs) == 1
         (tmp_path / "state").write_text("1: DOWN")
-        while len(runs) < 2:
-            await clock.advance(0.5)
+        await clock.advance(2)
     assert [run.findings[0].summary for run in runs] == ["mlx5_0: 4: ACTIVE", "mlx5_0: 1: DOWN"]
-    assert clock.time < 1060
 
 
 async def test_settings_that_do_not_fit_are_unknown_and_say_which(ledger, clock, runs):
