@@ -31,6 +31,7 @@ _FIELD = re.compile(
 _BANNER = re.compile(r"^\W*Waiting for client to connect")
 _RULE = re.compile(r"^\s*-{3,}\s*$")
 _SAMPLE = re.compile(r"^\s*(\d+), (-?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)\s*$")
+_SAMPLES_HEAD = re.compile(r"#, (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def _table(lines: Sequence[str], header: Header | None, whole: bool) -> tuple[tu
         cells = read_cells(line, header)
         ends_text = index == len(filled) - 1 and not whole
         if cells and not (ends_text and not last_number_is_whole(line, header)):
-            rows.append(make_row(cells, header))
+            rows.append(make_row(cells, header, _samples_unit(lines)))
             after = ""
         elif cells or is_cut_row(line, header):
             cut_rows += 1
@@ -153,8 +154,15 @@ def _addresses(lines: Sequence[str]) -> tuple[tuple[QpAddress, ...], tuple[QpAdd
     return tuple(found["local"]), tuple(found["remote"])
 
 
+def _samples_unit(lines: Sequence[str]) -> str:
+    """The unit that heads the raw samples ("usec", or "cycles" with -C); empty where none were asked for."""
+    return next((match[1] for line in lines if (match := _SAMPLES_HEAD.fullmatch(line.strip()))), "")
+
+
 def _samples(lines: Sequence[str]) -> tuple[Decimal, ...]:
-    """The dump in time order (-U); where only a sorted one (-H) was printed, that one."""
+    """The dump in time order (-U); where only a sorted one (-H) was printed, that one. None where they are no times."""
+    if _samples_unit(lines) not in ("", "usec"):
+        return ()
     dumps = list(_dumps(lines))
     unsorted = [dump for dump in dumps if list(dump) != sorted(dump)]
     return next(iter(unsorted or dumps), ())

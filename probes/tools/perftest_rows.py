@@ -124,9 +124,11 @@ def last_number_is_whole(line: str, header: Header) -> bool:
     return decimals >= _DECIMALS.get(header.columns[-1], 6 if header.columns[-1].startswith("MsgRate") else 2)
 
 
-def make_row(cells: Mapping[str, Decimal], header: Header) -> Row:
-    """The row in base units, with what is wrong about its numbers."""
-    return _bandwidth(cells, header.unit) if header.kind == "bandwidth" else _latency(cells, header.unit)
+def make_row(cells: Mapping[str, Decimal], header: Header, samples_unit: str = "") -> Row:
+    """The row in base units, with what is wrong about its numbers. ``samples_unit`` heads the raw samples."""
+    if header.kind == "bandwidth":
+        return _bandwidth(cells, header.unit)
+    return _latency(cells, header.unit, samples_unit)
 
 
 def _bandwidth(cells: Mapping[str, Decimal], unit: str) -> BandwidthRow:
@@ -167,10 +169,11 @@ def _agree(average: Decimal, from_rate: Decimal, slack: Decimal) -> bool:
     return abs(average - from_rate) <= Decimal("0.02") * max(average, from_rate) + slack
 
 
-def _latency(cells: Mapping[str, Decimal], unit: str) -> LatencyRow:
-    deviation = cells.get("t_stdev")
-    # -C prints processor cycles below the label "usec", and then -nan as the deviation
-    known = unit == "usec" and not (deviation is not None and deviation.is_nan())
+def _latency(cells: Mapping[str, Decimal], unit: str, samples_unit: str) -> LatencyRow:
+    # -C prints processor cycles below the label "usec", and then -nan as the deviation, whose sum overflows. So it does
+    # for a few very slow iterations in microseconds: only the head of the raw samples tells the two apart.
+    overflowed = cells.get("t_stdev", Decimal(0)).is_nan()
+    known = unit == "usec" and (samples_unit == "usec" or not (overflowed or samples_unit))
     factor = SECONDS_PER_MICROSECOND if known else None
     names = {
         "average_seconds": "t_avg",

@@ -180,6 +180,21 @@ def test_cycles_below_a_label_of_microseconds_are_no_times(output: Output) -> No
     assert row == LatencyRow(2, 100, average_seconds=None, problems=("unit_unknown",))
 
 
+def test_a_deviation_that_overflowed_leaves_the_other_numbers_where_the_samples_are_in_microseconds(
+    output: Output,
+) -> None:
+    result = only(output("ib_write_lat/slow-iterations-U-n200.client.out"))
+    (row,) = result.rows
+    assert (row.deviation_seconds, row.problems) == (None, ())
+    assert (row.typical_seconds, row.maximum_seconds) == (Decimal("0.00341326"), Decimal("0.39693915"))
+    assert (len(result.samples_seconds), max(result.samples_seconds)) == (199, Decimal("0.495025"))
+
+
+def test_samples_in_cycles_are_no_times(output: Output) -> None:
+    result = only(output("ib_write_lat/unsorted-U-n300.client.out").replace("#, usec", "#, cycles"))
+    assert (result.samples_seconds, [row.problems for row in result.rows]) == ((), [("unit_unknown",)])
+
+
 def test_raw_samples_come_in_time_order(output: Output) -> None:
     samples = only(output("ib_write_lat/unsorted-U-n300.client.out")).samples_seconds
     assert len(samples) == 299
