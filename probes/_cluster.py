@@ -1,0 +1,277 @@
+"""What the gate has read from the Kubernetes API, as plain data: what a probe of kind ``cluster`` judges.
+
+Nothing here asks the API. The gate keeps these facts by watches and hands a probe one frozen ``Cluster``; the probe
+gives at least one finding for each name in ``Cluster.judged``, also when it could not tell. Quantities are whole
+numbers ("1k" is 1000), times are Unix seconds of the API server unless said otherwise, and an absent fact is empty.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from probes import NO_LABELS, ProbeError
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of a node or pod: ``status`` is True, False or Unknown as the API writes it."""
+
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """One taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendedResource:
+    """What a node's status says of one extended resource. ``since`` is when the gate first saw these two numbers.
+
+    ``capacity`` counts the healthy and unhealthy devices, ``allocatable`` the healthy ones; neither subtracts what is
+    in use. A zero that the kubelet left behind looks like one that is wanted: only the plan and the plugin can tell.
+    """
+
+    capacity: int
+    allocatable: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class KubeNode:
+    """One Node object. ``resources`` are the extended resources alone, by their full name."""
+
+    name: str
+    uid: str
+    labels: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)
+    unschedulable: bool = False
+    deleting: bool = False
+    taints: tuple[Taint, ...] = ()
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    resources: Mapping[str, ExtendedResource] = field(default_factory=dict)
+    internal_address: str = ""
+    boot_id: str = ""
+    kubelet_version: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the kubelet says so now."""
+        return self.conditions.get("Ready", Condition("Unknown")).status == "True"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMapVolume:
+    """A ConfigMap as a pod mounts it. ``files`` maps a key to its file name; empty: each key is a file of its name."""
+
+    name: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """One container as asked for. Quantities are whole; ``malformed`` holds what is no whole number, as written."""
+
+    name: str
+    image: str
+    arguments: tuple[str, ...] = ()
+    requests: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    malformed: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+    privileged: bool = False
+    init: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """What a pod, or the template of a DaemonSet, asks for. ``arguments`` of a container are command and args."""
+
+    containers: tuple[ContainerSpec, ...] = ()
+    host_paths: tuple[str, ...] = ()
+    config_maps: tuple[ConfigMapVolume, ...] = ()
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    host_network: bool = False
+    service_account: str = ""
+    scheduler: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonSet:
+    """One DaemonSet. Counts are those of its status; a pod that is Ready only proves that a process was started."""
+
+    namespace: str
+    name: str
+    spec: PodSpec
+    generation: int = 0
+    observed_generation: int = 0
+    desired: int = 0
+    ready: int = 0
+    updated: int = 0
+    misscheduled: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerState:
+    """How one container fares. ``waiting`` and ``terminated`` are reasons such as CrashLoopBackOff, or empty."""
+
+    name: str
+    ready: bool = False
+    restarts: int = 0
+    started: float = 0.0
+    waiting: str = ""
+    terminated: str = ""
+    message: str = ""
+    exit_status: int | None = None
+    init: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod. ``owner`` is "DaemonSet/name"; ``annotations`` are kept for attachments and devices only."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str = ""
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    created: float = 0.0
+    deleting: bool = False
+    owner: str = ""
+    spec: PodSpec = field(default_factory=PodSpec)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    containers: tuple[ContainerState, ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is Ready and is not going away."""
+        return not self.deleting and self.conditions.get("Ready", Condition("False")).status == "True"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMap:
+    """One ConfigMap that a device plugin mounts. ``changed`` is its last change, as its managed fields tell."""
+
+    namespace: str
+    name: str
+    data: Mapping[str, str]
+    changed: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event about a pod or node. Events are best effort: their absence proves nothing."""
+
+    kind: str
+    namespace: str
+    name: str
+    reason: str
+    message: str
+    uid: str = ""
+    source: str = ""
+    warning: bool = False
+    count: int = 1
+    last: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SliceDevice:
+    """One device of a ResourceSlice. ``attributes`` are written as text under their full names."""
+
+    name: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSlice:
+    """What a DRA driver offers on one node (``node`` is empty for devices that no one node has)."""
+
+    name: str
+    driver: str
+    pool: str
+    node: str
+    devices: tuple[SliceDevice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedDevice:
+    """One device that a claim was given."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaim:
+    """One DRA claim. ``reserved_for`` are pod UIDs."""
+
+    namespace: str
+    name: str
+    uid: str
+    devices: tuple[AllocatedDevice, ...] = ()
+    reserved_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What the API refused or did not give. ``reason`` is ``rbac_denied`` or ``api_unreachable``."""
+
+    resource: str
+    verb: str
+    reason: str
+    message: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        where = f" in {self.namespace}" if self.namespace else ""
+        return f"{self.verb} {self.resource}{where}: {self.message} found, an answer wanted"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The API's facts at one moment, and the nodes to judge.
+
+    ``judged`` are names of the pool's nodes, also of those that the API does not know. ``now`` is the gate's clock.
+    ``plugins`` are the DaemonSets that look like device plugins or DRA drivers, ``plugin_pods`` their pods.
+    ``unread`` lists what could not be read: its facts are then missing, not absent.
+    """
+
+    judged: tuple[str, ...]
+    now: float
+    nodes: Mapping[str, KubeNode] = field(default_factory=dict)
+    plugins: tuple[DaemonSet, ...] = ()
+    plugin_pods: tuple[Pod, ...] = ()
+    config_maps: tuple[ConfigMap, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    events: tuple[Event, ...] = ()
+    slices: tuple[ResourceSlice, ...] = ()
+    claims: tuple[ResourceClaim, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+    def need(self, *resources: str) -> None:
+        """Raise ProbeError with the missing verb where one of these ("nodes", "daemonsets.apps") could not be read."""
+        if missing := self.missing(resources):
+            raise ProbeError(missing[0].reason, "; ".join(str(one) for one in missing))
+
+    def missing(self, resources: Iterable[str]) -> tuple[Unread, ...]:
+        """Return what of these could not be read."""
+        wanted = set(resources)
+        return tuple(one for one in self.unread if one.resource in wanted)
