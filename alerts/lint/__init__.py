@@ -9,9 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from alerts.lint.conventions import convention_mistakes
+from alerts.lint.divisions import division_mistakes
 from alerts.lint.emitted import Emitted
 from alerts.lint.expressions import expression_mistakes
-from alerts.lint.promql import outputs, selectors
+from alerts.lint.joins import join_mistakes
+from alerts.lint.labels import Known, known_labels, labels_of
+from alerts.lint.parse import parse, refusal
+from alerts.lint.promql import selectors
 from alerts.lint.rule import Rule, read_rules
 from alerts.lint.runbooks import runbook_mistakes
 
@@ -21,23 +25,36 @@ FILES = [path for path in sorted(ALERTS.glob("*.yaml")) if path.name != "alertma
 
 def mistakes(files: Iterable[Path], emitted: Emitted, runbooks: Path) -> Iterator[str]:
     """Return a line for each mistake in these rule files, and for each runbook that does not fit them."""
-    rules = [rule for path in files for rule in read_rules(path)]
-    recorded = recorded_labels(rules)
+    every = [rule for path in files for rule in read_rules(path)]
+    yield from (rule.mistake(error) for rule in every if (error := refusal(rule.expr)))
+    rules = [rule for rule in every if not refusal(rule.expr)]
+    recorded = recorded_labels(rules, emitted)
+    known = known_labels(emitted.labels, recorded)
     for rule in rules:
-        for sentence in (*expression_mistakes(rule, emitted, recorded), *convention_mistakes(rule, recorded)):
-            yield rule.mistake(sentence)
+        sentences = list(expression_mistakes(rule, emitted, recorded))
+        if all(one.metric in known for one in selectors(rule.expr)):
+            shown = labels_of(parse(rule.expr), known)
+            sentences += [*tree_mistakes(rule, known), *convention_mistakes(rule, shown)]
+        yield from map(rule.mistake, sentences)
     yield from _repeated(rules)
     yield from _unused(rules)
     yield from runbook_mistakes([rule.alert for rule in rules if rule.alert], runbooks)
 
 
-def recorded_labels(rules: Sequence[Rule]) -> dict[str, frozenset[str]]:
+def recorded_labels(rules: Sequence[Rule], emitted: Emitted) -> dict[str, frozenset[str]]:
     """Return the labels of each recorded series; a rule may use those that were recorded before it."""
     recorded: dict[str, frozenset[str]] = {}
     for rule in rules:
         if rule.record:
-            recorded[rule.record] = outputs(rule.expr, recorded)
+            recorded[rule.record] = labels_of(parse(rule.expr), known_labels(emitted.labels, recorded))
     return recorded
+
+
+def tree_mistakes(rule: Rule, known: Known) -> Iterator[str]:
+    """Return a sentence, with its line, for each operator or aggregation that cannot do what it should."""
+    tree = parse(rule.expr)
+    for place, sentence in (*join_mistakes(tree, known), *division_mistakes(tree)):
+        yield f"{rule.at(place)}: {sentence}"
 
 
 def _repeated(rules: Sequence[Rule]) -> Iterator[str]:

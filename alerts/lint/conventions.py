@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from alerts.lint.expressions import Recorded
-from alerts.lint.promql import outputs
 from alerts.lint.rule import Rule
 from probes import Owner
 
@@ -20,15 +18,14 @@ WHY_FOR = re.compile(r"^\s*for: \S+ # \S", re.MULTILINE)
 WHY_KEEP = re.compile(r"keep_firing_for: \S+ # \S")
 
 
-def convention_mistakes(rule: Rule, recorded: Recorded) -> Iterator[str]:
-    """Return a sentence for each convention that the rule breaks."""
+def convention_mistakes(rule: Rule, shown: frozenset[str]) -> Iterator[str]:
+    """Return a sentence for each convention that the rule breaks; ``shown`` are the labels of its expression."""
     if rule.record:
         if not RECORD.fullmatch(rule.record):
             yield "name found, level:rdma_gate_metric:operations wanted"
         return
     if not ALERT.fullmatch(rule.alert):
         yield "name found, RDMAGate and words in CamelCase wanted"
-    shown = outputs(rule.expr, recorded)
     yield from _label_mistakes(rule, shown)
     yield from _annotation_mistakes(rule, shown)
     yield from _hold_mistakes(rule)

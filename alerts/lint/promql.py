@@ -5,7 +5,7 @@ around them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
@@ -14,7 +14,6 @@ LABEL_LIST = re.compile(r"\b(by|without|on|ignoring|group_left|group_right)\s*\(
 SELECTOR = re.compile(r"(?<![\w:.])([a-zA-Z_:][\w:]*)\s*(\{[^}]*\})?\s*(\[[^\]]+\])?")
 FUNCTION = re.compile(r"\b([a-z_]+)\s*\(")
 RANGE_FUNCTION = re.compile(r"(\w+)\s*\(\s*$")
-REPLACED = re.compile(r",\s*\"(\w+)\",\s*\"[^\"]*\",\s*\"(\w*)\",")
 KEYWORDS = frozenset(
     {"and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right", "offset", "bool"}
 )
@@ -70,39 +69,9 @@ def functions(expression: str) -> frozenset[str]:
     return frozenset(FUNCTION.findall(text)) - KEYWORDS
 
 
-def outputs(expression: str, recorded: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return the labels that its result may have; ``recorded`` has those of each recording rule.
-
-    Those of the outermost aggregations and recorded series count; what stands on the right of ``unless`` counts too.
-    """
-    plain = _without_comments(expression)
-    text, end, found = _blank(STRING, plain), 0, set[str]()
-    for mention in LABEL_LIST.finditer(text):
-        if mention.start() < end or mention[1] not in ("by", "group_left", "group_right"):
-            continue
-        found |= {label.strip() for label in mention[2].split(",") if label.strip()}
-        if mention[1] == "by":
-            inside = _closing(text, text.index("(", mention.end()))
-            plain = plain[: mention.end()] + " " * (inside - mention.end()) + plain[inside:]
-            end = inside
-    for selector in selectors(plain):
-        found |= recorded.get(selector.metric, frozenset())
-    return frozenset(found | {name for name, _ in REPLACED.findall(_without_comments(expression))})
-
-
 def seconds(text: str) -> float:
     """Return the seconds of ``[10m]`` or ``1h30m``, 0 where there are none."""
     return float(sum(int(number) * UNITS_SECONDS[unit] for number, unit in re.findall(r"(\d+)([smhdw])", text)))
-
-
-def _closing(text: str, opening: int) -> int:
-    """Return the place after the parenthesis that closes the one at ``opening``."""
-    depth = 0
-    for place in range(opening, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[place], 0)
-        if depth == 0:
-            return place + 1
-    return len(text)
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:

@@ -60,7 +60,8 @@ COVERAGE_LAPSE = Family(
 )
 COVERAGE_VALID = Family("coverage_valid_seconds", "How long that result counts from its receipt.")
 FILE_USABLE = Family(
-    "config_last_reload_successful", "1 when the file (plan or decisions) was of use when last read, 0 otherwise."
+    "config_last_reload_successful",
+    "1 when all of the file (plan, decisions or settings) was of use when last read, 0 otherwise.",
 )
 LEADER = Family("leader", "1 when this process decides, 0 when another gate leads.")
 PAUSED = Family("paused", "1 while tests are paused, by scope.")

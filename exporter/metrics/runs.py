@@ -60,11 +60,14 @@ def failure_points(records: Iterable[Record]) -> list[Point]:
 
 
 def sample_points(records: Iterable[Record], module: ProbeModule) -> dict[Family, list[Point]]:
-    """Return the probe's declared metrics; samples that differ in their peer alone become one."""
+    """Return the probe's declared metrics; samples that differ in their peer alone become one.
+
+    Those of a test carry its ``id``: a probe may stand in the plan twice, and probes share what each path has.
+    """
     values: dict[tuple[str, Labels], list[float]] = defaultdict(list)
     for record in records:
         for finding in record.run.findings:
-            placed = {**_placed(finding.subject), "pool": record.pool}
+            placed = {**_placed(finding.subject), "pool": record.pool, **_test_id(record, module)}
             for sample in finding.samples:
                 if sample.metric in module.metrics:
                     labels = tuple(sorted({**placed, **sample.labels}.items()))
@@ -111,6 +114,10 @@ def _failure_labels(record: Record, finding: Finding) -> dict[str, str]:
 def _placed(subject: Subject) -> dict[str, str]:
     texts = {one.name: getattr(subject, one.name) for one in fields(Subject) if one.name not in PEER_LABELS}
     return {name: text for name, text in texts.items() if text}
+
+
+def _test_id(record: Record, module: ProbeModule) -> dict[str, str]:
+    return {"id": record.run.id} if module.kind in ("path", "group") else {}
 
 
 def _one_of(family: Family, labels: Mapping[str, str], values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from exporter.view import CellView, GateView, NodeView, PathView, PoolView
 
 OPEN_STATUSES = ("pass", "not_applicable", "accepted")
 STATUSES = (*OPEN_STATUSES, "failed", "unknown", "missing", "stale", "blocked", "maintenance")
-NODES_AT_ONCE = 20
+NODES_AT_ONCE = 4
 
 NodeSource = tuple[str, str, str]
 

@@ -15,8 +15,11 @@ Settings:
   netdev        whether a netdev of the HCA must be in this network namespace; one that is there must be up anyway
   port          the port's number
 
-Cannot see: whether the cable leads to the right switch, errors on the line (counters), the far end. The rate of
-soft-RoCE is a constant. The RoCE MTU follows from the netdev's MTU by the kernel's rule.
+Shows, without judging: what the port has counted of bytes, errors, retransmissions and congestion. What is too much
+depends on the bytes beside it, so an alert judges that.
+
+Cannot see: whether the cable leads to the right switch, the far end. The rate of soft-RoCE is a constant. The RoCE MTU
+follows from the netdev's MTU by the kernel's rule.
 
 Sources: Linux Documentation/ABI/stable/sysfs-class-infiniband; InfiniBand port states; the kernel's iboe_get_mtu().
 """
@@ -39,6 +42,7 @@ from probes import (
 )
 from probes._host import Command, Host, Tree
 from probes._problems import Problem, Shown, verdict
+from probes.access import _port_counters
 from probes.access._port_rules import Seen, Wanted, problems_of, wanted_of
 from probes.readers.counters import read_counters
 from probes.readers.hcas import Expected, match_hcas, surplus_hcas
@@ -52,9 +56,7 @@ METRICS = {
     "port_state": Metric(Kind.GAUGE, "1 when the port is ACTIVE and LinkUp, else 0."),
     "port_rate_bytes_per_second": Metric(Kind.GAUGE, "The speed that the port has negotiated."),
     "port_carrier_changes_total": Metric(Kind.COUNTER, "How often the carrier of the port's netdev came or went."),
-    "port_link_downed_total": Metric(
-        Kind.COUNTER, "How often the RDMA link went down (saturates at 255 on InfiniBand)."
-    ),
+    **_port_counters.METRICS,
     "device_info": Metric(Kind.GAUGE, "1, with what is known about an HCA as labels."),
 }
 
@@ -196,8 +198,7 @@ def _samples(seen: Seen, row: Row) -> Iterator[Sample]:
     changes = [netdev.carrier_changes for netdev in seen.netdevs if netdev.carrier_changes is not None]
     if changes:
         yield Sample("port_carrier_changes_total", float(sum(changes)))
-    if "link_downed" in row.counters:
-        yield Sample("port_link_downed_total", float(row.counters["link_downed"]))
+    yield from _port_counters.counter_samples(row.counters, seen.mtu_bytes)
 
 
 def _evidence(seen: Seen) -> Evidence:

@@ -49,17 +49,22 @@ def delta(name: str, before: Mapping[str, int], after: Mapping[str, int]) -> int
     """
     if name not in before or name not in after:
         return None
-    counter = describe(name)
-    maximum = 2**counter.bits - 1
-    if counter.saturates and after[name] == maximum:
-        return None
-    if counter.unit is CounterUnit.OCTETS4 and after[name] == DATA_MAX_32_BIT:  # a port without the 64-bit counters
+    if at_maximum(name, after[name]):
         return None
     rise = after[name] - before[name]
     if rise >= 0:
         return rise
-    wrapped = rise + maximum + 1
+    counter = describe(name)
+    wrapped = rise + 2**counter.bits
     return wrapped if not counter.saturates and counter.bits == 32 and 0 <= wrapped < 2**31 else None
+
+
+def at_maximum(name: str, value: int) -> bool:
+    """Whether the counter stands where it can rise no more, so that nobody knows what it missed."""
+    counter = describe(name)
+    if counter.unit is CounterUnit.OCTETS4 and value == DATA_MAX_32_BIT:  # a port without the 64-bit counters
+        return True
+    return counter.saturates and value == 2**counter.bits - 1
 
 
 def moved(before: Mapping[str, int], after: Mapping[str, int], mtu_bytes: int | None) -> Moved:
@@ -67,22 +72,22 @@ def moved(before: Mapping[str, int], after: Mapping[str, int], mtu_bytes: int | 
     rises = {name: delta(name, before, after) for name in sorted({*before, *after})}
     meanings = {name: describe(name).meaning for name in rises}
     return Moved(
-        sent_bytes=_payload(rises, Meaning.PAYLOAD_SENT, mtu_bytes),
-        received_bytes=_payload(rises, Meaning.PAYLOAD_RECEIVED, mtu_bytes),
+        sent_bytes=payload_bytes(rises, Meaning.PAYLOAD_SENT, mtu_bytes),
+        received_bytes=payload_bytes(rises, Meaning.PAYLOAD_RECEIVED, mtu_bytes),
         errors=_rose(rises, meanings, Meaning.ERROR),
         congestion=_rose(rises, meanings, Meaning.CONGESTION),
         untold=tuple(name for name, rise in rises.items() if rise is None and meanings[name] is Meaning.ERROR),
     )
 
 
-def _payload(rises: Mapping[str, int | None], meaning: Meaning, mtu_bytes: int | None) -> int | None:
-    """The most exact unit that the port has wins."""
+def payload_bytes(counts: Mapping[str, int | None], meaning: Meaning, mtu_bytes: int | None) -> int | None:
+    """Bytes in one direction, from readings or from rises; the most exact unit that the port has wins."""
     factors = {CounterUnit.OCTETS4: 4, CounterUnit.BYTES: 1, CounterUnit.PACKETS: mtu_bytes}
-    by_unit = {describe(name).unit: rise for name, rise in rises.items() if describe(name).meaning is meaning}
+    by_unit = {describe(name).unit: count for name, count in counts.items() if describe(name).meaning is meaning}
     for unit, factor in factors.items():
         if unit in by_unit:
-            rise = by_unit[unit]
-            return None if rise is None or not factor else rise * factor
+            count = by_unit[unit]
+            return None if count is None or not factor else count * factor
     return None
 
 

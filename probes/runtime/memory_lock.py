@@ -34,7 +34,9 @@ from probes.readers.sysfs import read_devices
 from probes.runtime._registration import registration_problem
 
 METRICS = {
-    "memory_lock_limit_bytes": Metric(Kind.GAUGE, "The soft limit of locked memory; +Inf when unlimited."),
+    "memory_lock_limit_bytes": Metric(
+        Kind.GAUGE, "The soft limit of locked memory; 2^64-1, the kernel's RLIM_INFINITY, when unlimited."
+    ),
     "ipc_lock_effective": Metric(Kind.GAUGE, "1 when CAP_IPC_LOCK lifts the limit, else 0."),
     "memory_registered_bytes": Metric(Kind.GAUGE, "Memory that could be registered on the HCA as a proof."),
 }
@@ -56,6 +58,7 @@ REASONS = OPEN_REASONS | {
 CHILD = Path(__file__).with_name("_register.py")
 HEADROOM = 4
 SECONDS = 20.0
+UNLIMITED_BYTES = float(2**64 - 1)  # records and their samples hold finite numbers only
 SECONDS_PER_GIBIBYTE = 1.0
 
 
@@ -153,7 +156,7 @@ def _facts(limits: Limits, wanted_bytes: int) -> Iterator[tuple[str, str]]:
 
 
 def _number(size_bytes: int | None) -> float:
-    return float("inf") if size_bytes is None else float(size_bytes)
+    return UNLIMITED_BYTES if size_bytes is None else float(size_bytes)
 
 
 def _size(size_bytes: int | None, none: str = "unlimited") -> str:

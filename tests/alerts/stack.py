@@ -1,6 +1,7 @@
 """A real Alertmanager and a real Prometheus on free ports of 127.0.0.1, with the shipped rules and routing."""
 
 import json
+import re
 import subprocess
 import threading
 import time
@@ -14,19 +15,21 @@ from typing import Any
 import yaml
 
 from alerts.lint import ALERTS
+from deploy.demo.alertmanager import options, write_routing
 from deploy.demo.prometheus import alertmanager_command, write_config
 from deploy.ports import free_port
 
 LIMIT_SECONDS = 30.0
 SHIPPED = ALERTS.parent / "deploy" / "prometheus.yml"
+KEPT = re.compile(r"keep_firing_for: \w+")
 FAST = {"group_wait": "1s", "group_interval": "1s"}
 
 
-def ask(url: str, body: object = None) -> Any:
+def ask(url: str, body: object = None, *, limit_seconds: float = 5.0) -> Any:
     """GET, or POST the body as JSON; the answer's JSON, None where it has none."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=5) as answer:
+    with urllib.request.urlopen(request, timeout=limit_seconds) as answer:
         text = answer.read()
     return json.loads(text) if text.startswith((b"{", b"[")) else None
 
@@ -35,7 +38,7 @@ def until(holds: Callable[[], Any]) -> Any:
     """Ask again and again until it holds, and return what it said."""
     deadline, pause = time.monotonic() + LIMIT_SECONDS, threading.Event()
     while time.monotonic() < deadline:
-        with suppress(urllib.error.URLError, ConnectionError):
+        with suppress(urllib.error.URLError, ConnectionError, TimeoutError):
             if found := holds():
                 return found
         pause.wait(0.05)
@@ -45,42 +48,57 @@ def until(holds: Callable[[], Any]) -> Any:
 @contextmanager
 def alertmanager(program: Path, folder: Path, receiver_port: int) -> Iterator[str]:
     """Run Alertmanager with the example, its times shortened and its webhooks at that port; its URL."""
-    config = yaml.safe_load((ALERTS / "alertmanager.yaml").read_text())
+    example = ALERTS / "alertmanager.yaml"
+    file = write_routing(example, f"127.0.0.1:{receiver_port}", folder / "alertmanager.yml")
+    config = yaml.safe_load(file.read_text())
     config["route"]["routes"][0] |= FAST
-    text = yaml.safe_dump(config).replace("127.0.0.1:9099", f"127.0.0.1:{receiver_port}")
-    (folder / "alertmanager.yml").write_text(text)
+    file.write_text(yaml.safe_dump(config))
     address = f"127.0.0.1:{free_port(0)}"
-    options = [
-        f"--config.file={folder / 'alertmanager.yml'}",
-        f"--storage.path={folder / 'alertmanager'}",
-        f"--web.listen-address={address}",
-        "--cluster.listen-address=",
-    ]
-    with _running(alertmanager_command(program, *options), folder / "alertmanager.log"):
+    with _running(alertmanager_command(program, *options(file, address, folder)), folder / "alertmanager.log"):
         until(lambda: ask(f"http://{address}/api/v2/status"))
         yield f"http://{address}"
 
 
 @contextmanager
 def prometheus(program: Path, folder: Path, target_port: int, alertmanager_url: str) -> Iterator[str]:
-    """Run Prometheus with the shipped rules, each second, until it scrapes and knows its Alertmanager; its URL."""
+    """Run Prometheus with the shipped rules, each second, until it scrapes and knows its Alertmanager; its URL.
+
+    What ends, ends after a second: ``keep_firing_for`` is shortened.
+    """
     config = folder / "prometheus.yml"
     alertmanager_address = alertmanager_url.removeprefix("http://")
-    write_config(SHIPPED, f"127.0.0.1:{target_port}", config, alertmanager_address)
+    write_config(SHIPPED, [f"127.0.0.1:{target_port}"], config, alertmanager_address)
     fast = {"scrape_interval": "1s", "evaluation_interval": "1s", "external_labels": {"cluster": "lab"}}
-    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | {"global": fast}))
-    address = f"127.0.0.1:{free_port(0)}"
-    options = [
-        f"--config.file={config}",
-        f"--storage.tsdb.path={folder / 'prometheus'}",
-        f"--web.listen-address={address}",
-    ]
-    with _running([str(program), *options], folder / "prometheus.log"):
-        url = f"http://{address}"
+    written = yaml.safe_load(config.read_text())
+    rules = [_ending_soon(Path(file), folder) for file in written["rule_files"]]
+    config.write_text(yaml.safe_dump(written | {"global": fast, "rule_files": rules}))
+    with serving(program, config, folder / "prometheus") as url:
         # Nothing is scraped and nobody told in the first five seconds.
         until(lambda: [one for one in ask(f"{url}/api/v1/targets")["data"]["activeTargets"] if one["health"] == "up"])
         until(lambda: ask(f"{url}/api/v1/alertmanagers")["data"]["activeAlertmanagers"])
         yield url
+
+
+@contextmanager
+def serving(program: Path, config: Path, data: Path, *options: str) -> Iterator[str]:
+    """Run Prometheus with this configuration over the folder ``data`` until the block ends; its URL."""
+    address = f"127.0.0.1:{free_port(0)}"
+    argv = [
+        str(program),
+        f"--config.file={config}",
+        f"--storage.tsdb.path={data}",
+        f"--web.listen-address={address}",
+        *options,
+    ]
+    with _running(argv, config.parent / "prometheus.log"):
+        until(lambda: ask(f"http://{address}/api/v1/status/buildinfo"))
+        yield f"http://{address}"
+
+
+def _ending_soon(rules: Path, folder: Path) -> str:
+    changed = folder / rules.name
+    changed.write_text(KEPT.sub("keep_firing_for: 1s", rules.read_text()))
+    return str(changed)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import pytest
 
 from alerts.lint import FILES, mistakes
 from alerts.lint.emitted import program, read_scrapes
-from alerts.lint.promql import LabelList, Selector, functions, label_lists, outputs, selectors
+from alerts.lint.promql import LabelList, Selector, functions, label_lists, selectors
 from alerts.lint.runbooks import FOLDER, HEADINGS, runbook_mistakes
 
 RULE = """\
@@ -109,6 +109,11 @@ def test_a_broken_convention_is_said(right: str, wrong: str, sentence: str, tmp_
     assert any(sentence in line for line in lines), lines
 
 
+def test_an_expression_that_cannot_be_read_is_said_with_its_place(tmp_path: Path):
+    lines = found(tmp_path, RULE.replace(f"expr: {EXPR}", "expr: max by (cluster (rdma_gate_open) > 0"))
+    assert "one.yaml: RDMAGateExample: '(' found, a label or ) wanted" in lines
+
+
 def test_absent_waits_for_two_scrapes_at_least(tmp_path: Path):
     text = RULE.replace(f"expr: {EXPR}", "expr: absent(rdma_gate_open)").replace("for: 5m", "for: 0s")
     assert any("absent with for 0s found, at least two scrapes wanted" in line for line in found(tmp_path, text))
@@ -152,14 +157,3 @@ def test_an_expression_is_read_into_selectors_lists_and_functions():
         LabelList("group_left", ("f",)),
     )
     assert functions(text) == {"sum", "increase"}
-
-
-def test_the_outermost_aggregation_says_which_labels_come_out():
-    recorded = {"x:y:z": frozenset({"pool"})}
-    assert outputs("count by (cluster) (max by (cluster, node) (a))", {}) == {"cluster"}
-    assert outputs("x:y:z > on (cluster) group_left (rack) b", recorded) == {"pool", "rack"}
-    assert outputs('label_replace(max by (cluster, probe) (a), "check", "$1", "probe", "(.+)")', {}) == {
-        "cluster",
-        "probe",
-        "check",
-    }

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from alerts.lint.emitted import SCRAPES
-from tests.alerts.receiver import Notification, Receiver, receiving
+from deploy.demo.receiver import Notification, Receiver, receiving
 from tests.alerts.stack import alertmanager, ask, prometheus, until
 
 ACCESS_FAILED = """\
 rdma_gate_check_reason{{check="access",node="{node}",owner="network",pool="lab",reason="port_down",status="failed"}} 1
 """
+
+POOL_NODES = "rdma_gate_pool_nodes{"
 
 
 @pytest.fixture
@@ -46,6 +48,12 @@ def held_back(manager: str) -> list[str]:
     return sorted(
         one["labels"]["alertname"] + " " + one["labels"]["check"] for one in found if one["status"]["inhibitedBy"]
     )
+
+
+def all_open(scrape: str) -> str:
+    """The scrape with no reason why a check is closed, and both nodes open."""
+    lines = [line for line in scrape.splitlines() if not line.startswith(("rdma_gate_check_reason{", POOL_NODES))]
+    return "\n".join([*lines, f'{POOL_NODES}pool="lab",state="open"}} 2', ""])
 
 
 def test_a_node_without_access_is_one_ticket_and_its_path_tests_are_held_back(manager: str, receiver: Receiver):
@@ -117,11 +125,7 @@ def test_a_silent_node_is_told_of_once(manager: str, receiver: Receiver):
 def test_a_scraped_fault_of_two_nodes_is_one_page_with_found_and_wanted_and_it_ends(
     program, manager: str, receiver: Receiver, tmp_path: Path
 ):
-    healthy = (SCRAPES / "gate.prom").read_text()
-    healthy = "".join(
-        line for line in healthy.splitlines(keepends=True) if not line.startswith("rdma_gate_check_reason{")
-    )
-    receiver.text = healthy
+    receiver.text = healthy = all_open((SCRAPES / "gate.prom").read_text())
     with prometheus(program("prometheus"), tmp_path, receiver.port, manager) as url:
         receiver.text = healthy + "".join(ACCESS_FAILED.format(node=node) for node in ("node-a", "node-b"))
         told = receiver.next()
@@ -130,6 +134,9 @@ def test_a_scraped_fault_of_two_nodes_is_one_page_with_found_and_wanted_and_it_e
         assert told.alerts[0]["annotations"]["description"] == (
             "pool lab: 2 nodes failing access for port_down found, none wanted"
         )
+        receiver.text = healthy
+        assert receiver.next() == Notification("/network/page", "resolved", ("RDMAGateCommonCause",))
+        assert receiver.arrived.empty()
         groups = until(lambda: ask(f"{url}/api/v1/rules")["data"]["groups"])
         rules = [rule for group in groups for rule in group["rules"]]
         assert {(rule["health"], rule.get("lastError", "")) for rule in rules} == {("ok", "")}

@@ -1,4 +1,4 @@
-"""promtool's own word on the rules, and their tests, one file for each rule file."""
+"""promtool's own word on the rules, and their tests: ``<rule file>[_<topic>]_test.yaml``."""
 
 import re
 import subprocess
@@ -9,7 +9,9 @@ import yaml
 
 from alerts.lint import FILES
 from alerts.lint.emitted import SCRAPES
-from alerts.lint.promql import seconds
+from alerts.lint.promql import seconds, selectors
+from probes._path_counters import LOSSES
+from probes.access._port_counters import COUNTERS
 
 HERE = Path(__file__).parent
 ALERTS = HERE.parents[1] / "alerts"
@@ -20,9 +22,14 @@ def run(*argv: object) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+def files_testing(file: Path) -> list[Path]:
+    return sorted(HERE.glob(f"{file.stem}*_test.yaml"))
+
+
 def fired(file: Path) -> dict[str, set[bool]]:
-    """By alert, whether a test of that file wants it firing and whether one wants it silent."""
-    cases = [case for test in yaml.safe_load(file.read_text())["tests"] for case in test["alert_rule_test"]]
+    """By alert, whether a test of that rule file wants it firing and whether one wants it silent."""
+    tests = [test for path in files_testing(file) for test in yaml.safe_load(path.read_text())["tests"]]
+    cases = [case for test in tests for case in test["alert_rule_test"]]
     wanted: dict[str, set[bool]] = {}
     for case in cases:
         wanted.setdefault(case["alertname"], set()).add(bool(case["exp_alerts"]))
@@ -37,7 +44,7 @@ def test_promtool_finds_nothing_wrong_with(file: Path, program):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
 def test_each_alert_fires_and_ends_as_its_test_says(file: Path, program):
-    code, text = run(program("promtool"), "test", "rules", HERE / f"{file.stem}_test.yaml")
+    code, text = run(program("promtool"), "test", "rules", *files_testing(file))
     assert code == 0, text
 
 
@@ -49,7 +56,7 @@ def test_each_alert_is_tested_both_firing_and_silent(file: Path):
         for rule in group["rules"]
         if "alert" in rule
     }
-    assert fired(HERE / f"{file.stem}_test.yaml") == {alert: {True, False} for alert in alerts}
+    assert fired(file) == {alert: {True, False} for alert in alerts}
 
 
 def test_the_rules_can_be_had_with_another_label_for_the_cluster(program, tmp_path: Path):
@@ -84,6 +91,13 @@ def seconds_to_notice(alert: str) -> float:
 
 def test_a_common_cause_pages_within_half_a_minute_and_a_single_link_is_a_ticket_within_two():
     assert (seconds_to_notice("RDMAGateCommonCause"), seconds_to_notice("RDMAGateCheckFailed")) == (20, 110)
+
+
+def test_of_the_retransmissions_those_alert_that_the_judgement_of_paths_trusts():
+    rules = yaml.safe_load((ALERTS / "nodes.yaml").read_text())["groups"][0]["rules"]
+    expression = next(rule["expr"] for rule in rules if rule.get("alert") == "RDMAGatePortErrors")
+    (chosen,) = (one for one in selectors(expression) if one.metric == "rdma_gate_port_retransmissions_total")
+    assert {*chosen.matchers[0][2].split("|")} == {*COUNTERS["port_retransmissions_total"]} & LOSSES
 
 
 def test_prometheus_can_use_the_shipped_configuration(program):

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -172,12 +172,22 @@ def test_a_sample_that_no_metric_declares_is_not_shown(metrics, store, ledger):
 def test_the_paths_of_a_device_are_one_series_with_its_worst_peer(metrics, store, ledger):
     for server, value in (("node-b", 48e9), ("node-c", 30e9), ("node-d", 47e9)):
         ledger.put(path(server, value), pool="h100")
-    place = "class=same_rail,device=mlx5_0,node=node-a,pool=h100,rail=0"
+    place = "class=same_rail,device=mlx5_0,id=bw,node=node-a,pool=h100,rail=0"
     assert series(store, "write_bandwidth_bytes_per_second") == {
         f"{place},stat=worst": 30e9,
         f"{place},stat=median": 47e9,
     }
-    assert series(store, "write_latency_seconds") == {"device=mlx5_0,node=node-a,pool=h100,quantile=0.95": 48e6}
+    assert series(store, "write_latency_seconds") == {"device=mlx5_0,id=bw,node=node-a,pool=h100,quantile=0.95": 48e6}
+
+
+def test_two_tests_by_the_same_probe_stay_two_series(metrics, store, ledger):
+    for run_id, value in (("bw", 48e9), ("bw-small", 3e9)):
+        ledger.put(replace(path("node-b", value), id=run_id), pool="h100")
+    assert series(store, "write_bandwidth_bytes_per_second") == {
+        f"class=same_rail,device=mlx5_0,id={run_id},node=node-a,pool=h100,rail=0,stat={stat}": value
+        for run_id, value in (("bw", 48e9), ("bw-small", 3e9))
+        for stat in ("worst", "median")
+    }
 
 
 def test_a_target_shows_its_limit_and_the_worst_peers_ratio(metrics, store, ledger):

@@ -7,12 +7,26 @@ import pytest
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
 from probes._host import Host, Tree
+from probes.access._port_counters import counter_samples
 from probes.access.ports import METRICS, REASONS, Probe
 
 RXE = "/sys/devices/virtual/infiniband/rxe0"
 HCA0 = "/sys/devices/pci0000:10/0000:10:01.0/0000:11:00.0/0000:12:02.0/0000:15:00.0"
 HCA1 = "/sys/devices/pci0000:10/0000:10:01.0/0000:11:00.0/0000:12:03.0/0000:16:00.0"
 PORT0 = f"{HCA0}/infiniband/mlx5_0/ports/1"
+RXE_COUNTERS = dict.fromkeys(
+    (
+        "completer_retry_err",
+        "link_downed",
+        "out_of_seq_request",
+        "rcvd_pkts",
+        "rcvd_seq_err",
+        "retry_exceeded_err",
+        "send_err",
+        "sent_pkts",
+    ),
+    0,
+)
 LAB = HcaClass("lab", driver="rxe", devices=("rxe0",))
 ONE = HcaClass("compute", driver="mlx5_core", link_layer="Ethernet", devices=("mlx5_0",))
 ONE_IB = HcaClass("compute", driver="mlx5_core", link_layer="InfiniBand", devices=("mlx5_0",))
@@ -51,7 +65,7 @@ async def test_an_active_soft_roce_port_passes(recorded: Callable[..., Path]) ->
                 Sample("port_state", 1.0),
                 Sample("port_rate_bytes_per_second", 312_500_000.0),
                 Sample("port_carrier_changes_total", 3.0),
-                Sample("port_link_downed_total", 0.0),
+                *counter_samples(RXE_COUNTERS, 1024),
                 Sample("device_info", 1, info),
             ),
             evidence=(

@@ -67,7 +67,7 @@ async def test_an_unlimited_limit_passes(recorded: Callable[..., Path]) -> None:
             Status.PASS,
             "",
             "memlock: limit unlimited, no CAP_IPC_LOCK found, 65536 MiB wanted",
-            (Sample("memory_lock_limit_bytes", float("inf")), Sample("ipc_lock_effective", 0.0)),
+            (Sample("memory_lock_limit_bytes", float(2**64 - 1)), Sample("ipc_lock_effective", 0.0)),
             (Evidence("limits", "\n".join(f"{name}: {text}" for name, text in facts.items())),),
             facts=facts,
         ),

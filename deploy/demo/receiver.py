@@ -3,7 +3,8 @@
 import json
 import queue
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,12 +15,17 @@ ARRIVAL_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Notification:
-    """One notification: the receiver's path, firing or resolved, and the names and labels of its alerts."""
+    """One notification: the receiver's path, firing or resolved, and the names and labels of its alerts.
+
+    ``group`` is Alertmanager's key of what is told together, ``at`` the monotonic second of its arrival.
+    """
 
     path: str
     status: str
     names: tuple[str, ...]
     alerts: tuple[dict[str, Any], ...] = field(repr=False, compare=False, default=())
+    group: str = field(repr=False, compare=False, default="")
+    at: float = field(repr=False, compare=False, default=0.0)
 
 
 @dataclass
@@ -34,17 +40,20 @@ class Receiver:
         """Wait for the next notification; queue.Empty when none comes."""
         return self.arrived.get(timeout=ARRIVAL_SECONDS)
 
+    def come(self) -> list[Notification]:
+        """Return those that have arrived and were not taken yet, without waiting."""
+        return [self.arrived.get_nowait() for _ in range(self.arrived.qsize())]
+
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Listen on a free port until the block ends."""
+def receiving(port: int = 0) -> Iterator[Receiver]:
+    """Listen on that port, or on a free one, until the block ends."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            names = tuple(sorted(alert["labels"]["alertname"] for alert in body["alerts"]))
-            receiver.arrived.put(Notification(self.path, body["status"], names, tuple(body["alerts"])))
+            receiver.arrived.put(notification(self.path, body, time.monotonic()))
             self._answer(b"")
 
         def do_GET(self) -> None:
@@ -60,7 +69,7 @@ def receiving() -> Iterator[Receiver]:
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     receiver.port = server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -68,3 +77,9 @@ def receiving() -> Iterator[Receiver]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def notification(path: str, body: Mapping[str, Any], at: float) -> Notification:
+    """Read one webhook's body."""
+    names = tuple(sorted(alert["labels"]["alertname"] for alert in body["alerts"]))
+    return Notification(path, body["status"], names, tuple(body["alerts"]), body.get("groupKey", ""), at)
