@@ -42,8 +42,18 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port_busy_share: float = 0.01
 
 
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """In whose name a node is asked: a gate's id and its term as leader; a person with the key names no gate."""
+
+    gate: str = ""
+    term: int = 0
+
+
 class Assignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The work of one node. ``tests`` are the path probes that the gate may run through this node's endpoints."""
+    """The work of one node. ``tests`` are the path probes that the gate may run through this node's endpoints.
+
+    ``gate`` is the id of the gate that hands it out, empty where a person does.
+    """
 
     cluster: str
     node: str
@@ -51,8 +61,14 @@ class Assignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plan_digest: str
     reviewed: bool = False
     term: int = 0
+    gate: str = ""
     hcas: dict[str, HcaClass] = {}
     probes: tuple[ProbeSpec, ...] = ()
     tests: tuple[ProbeSpec, ...] = ()
     members: tuple[Member, ...] = ()
     budget: Budget = Budget()
+
+    @property
+    def claim(self) -> Claim:
+        """In whose name it is handed out."""
+        return Claim(self.gate, self.term)

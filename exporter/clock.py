@@ -6,11 +6,24 @@ from contextlib import suppress
 from typing import Protocol
 
 
-class Clock(Protocol):
-    """The wall clock in Unix seconds, and the only way in which the scheduler waits."""
+class Times(Protocol):
+    """Two clocks: one for stamps and for what outlives the process, one for waiting."""
 
     def now(self) -> float:
         """Return Unix seconds."""
+
+    def monotonic(self) -> float:
+        """Return seconds since some moment; nobody can set them back."""
+
+
+class Clock(Protocol):
+    """The wall clock for stamps, a clock that never goes back for waiting, and the only way in which loops wait."""
+
+    def now(self) -> float:
+        """Return Unix seconds."""
+
+    def monotonic(self) -> float:
+        """Return seconds since some moment; nobody can set them back."""
 
     async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
         """Return once ``event`` is set, or after ``limit_seconds``."""
@@ -22,6 +35,10 @@ class SystemClock:
     def now(self) -> float:
         """Return Unix seconds."""
         return time.time()
+
+    def monotonic(self) -> float:
+        """Return seconds since some moment; nobody can set them back."""
+        return time.monotonic()
 
     async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
         """Return once ``event`` is set, or after ``limit_seconds``."""

@@ -1,20 +1,25 @@
 """A node disturbs nobody: it decides itself, for every test request, whether it may run now, and counts each refusal.
 
-Allowed is only a bounded test, between planned nodes, of a reviewed plan with tests enabled, ordered by the newest
-term's gate, while nobody paused, within the byte budget, on a port that is otherwise quiet.
+Allowed is only a bounded test, between planned nodes, of a reviewed plan with tests enabled, in a slot that its holder
+was given, ordered by the newest term's one gate, while nobody paused, within the byte budget, on a port that is
+otherwise quiet.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from exporter.assignment import Assignment
+from exporter.assignment import Assignment, Claim
 from exporter.byte_budget import ByteBudget
-from exporter.request_bounds import out_of_bounds
+from exporter.clock import Times
+from exporter.leader import GATE_SILENT_SECONDS, Leader, Refusal
+from exporter.refusals import NO_ASSIGNMENT, plan_refusals, request_refusals, slot_refusals
+from exporter.slots import Lease, Place, Slots, lease_problem
 from probes._endpoint import Refused, TestRequest, Tool
 
-GATE_SILENT_SECONDS = 10.0
 BOTH_WAYS = frozenset({Tool.RC_PINGPONG, Tool.WRITE_LAT, Tool.SEND_LAT})
 
 
@@ -27,11 +32,12 @@ class PortLoad:
 
 
 MeasureLoad = Callable[[TestRequest], Awaitable[PortLoad]]
-Refusal = tuple[str, str]
+
+_log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Says no in time. ``tokens`` are the ledger's, ``spent`` is called when they changed, times are Unix seconds.
+    """Says no in time. ``tokens`` are the ledger's, ``spent`` is called when they changed.
 
     ``deferrals`` counts refusals by reason, ``test_bytes`` the admitted payload by direction (sent, received).
     """
@@ -40,7 +46,7 @@ class Guard:
         self,
         assignment: Callable[[], Assignment | None],
         tokens: MutableMapping[str, float],
-        clock: Callable[[], float],
+        clock: Times,
         *,
         measure_load: MeasureLoad,
         pause_file: Path | None = None,
@@ -48,27 +54,21 @@ class Guard:
     ) -> None:
         self.deferrals: Counter[str] = Counter()
         self.test_bytes: Counter[str] = Counter()
+        self.leader = Leader(clock.monotonic)
+        self.slots = Slots(self._slots, clock.monotonic, partial(self._count, "node_busy"))
         self._assignment = assignment
-        self._budget = ByteBudget(tokens, clock)
-        self._clock = clock
+        self._budget = ByteBudget(tokens, clock.now)
+        self._monotonic = clock.monotonic
         self._measure_load = measure_load
         self._pause_file = pause_file
         self._spent = spent
         self._paused_by = ""
-        self._running = 0
-        self._term = 0
-        self._heard = clock()
+        self._heard = clock.monotonic()
 
     @property
     def tests_outstanding(self) -> int:
         """How many ends are admitted and not yet released."""
-        return self._running
-
-    @property
-    def term(self) -> int:
-        """The highest leader's term seen, in assignments or requests."""
-        assignment = self._assignment()
-        return max(self._term, assignment.term if assignment else 0)
+        return self.slots.ends
 
     @property
     def paused(self) -> str:
@@ -90,8 +90,28 @@ class Guard:
             self._pause_file.unlink(missing_ok=True)
 
     def heard(self) -> None:
-        """The gate has just spoken to this node, in any authenticated request."""
-        self._heard = self._clock()
+        """Somebody with the key has just spoken to this node, in any request."""
+        self._heard = self._monotonic()
+
+    def obey(self, claim: Claim) -> None:
+        """Take note of who speaks. Raises Refused: another gate speaks for this node, or one of a newer term did."""
+        assignment = self._assignment()
+        refusal = self.leader.refusal(claim, self._name, assignment.term if assignment else 0)
+        if refusal:
+            raise self._refused(refusal)
+        if self.leader.heard(claim):
+            _log.info("%s: gate %s of term %d speaks for it now", self._name, claim.gate, claim.term)
+
+    async def take_slot(self, lease: Lease, limit_seconds: float) -> str:
+        """Wait for a slot, or keep one; return an empty text once it is held, or by whom all are. Raises Refused."""
+        try:
+            self.obey(lease.claim)
+            if refusal := self._lease_refusal(lease):
+                raise self._refused(refusal)
+        except Refused:
+            self.slots.give_back(lease.id, refused=True)
+            raise
+        return await self.slots.take(lease, limit_seconds)
 
     def must_stop(self) -> str:
         """Why tests that run now have to end: paused, tests_disabled or gate_lost; empty while they may go on."""
@@ -100,62 +120,67 @@ class Guard:
             return "paused"
         if assignment is None or not assignment.budget.tests_enabled:
             return "tests_disabled"
-        return "gate_lost" if self._clock() - self._heard > GATE_SILENT_SECONDS else ""
+        return "gate_lost" if self._monotonic() - self._heard > GATE_SILENT_SECONDS else ""
 
-    async def admit(self, request: TestRequest, term: int) -> str:
+    async def admit(self, request: TestRequest, lease: str) -> str:
         """Admit one end of a test, to be given back by ``release``; return a note on what could not be told.
 
         Raises Refused with the first reason against it; nothing is taken then.
         """
         assignment = self._assignment()
-        if refusal := self._refusal(assignment, request, term):
+        if refusal := self._refusal(assignment, request, self.slots.get(lease)):
             raise self._refused(refusal)
         assert assignment is not None
-        self._term = max(self._term, term)
-        self._running += 1
+        self.slots.enter(lease)
         try:
             note = await self._quiet(assignment, request)
             self._take(assignment, request)
         except BaseException:
-            self._running -= 1
+            self.slots.leave(lease)
             raise
         return note
 
-    def release(self) -> None:
+    def release(self, lease: str) -> None:
         """Give one admitted end back."""
-        self._running -= 1
+        self.slots.leave(lease)
 
-    async def dry_run(self, request: TestRequest, term: int) -> str:
-        """Say what would be sent, or why it would be refused; nothing is taken and nothing counted."""
+    @property
+    def _name(self) -> str:
         assignment = self._assignment()
-        what = f"{request.tool} on {request.hca}, peer {request.peer}: {_cost_bytes(request)} bytes"
-        if refusal := self._refusal(assignment, request, term):
-            return f"{what}, refused now ({refusal[0]}): {refusal[1]}"
-        assert assignment is not None
-        load = await self._measure_load(request)
-        if busy := _busy(load, assignment.budget.port_busy_share, request.hca):
-            return f"{what}, refused now (port_busy): {busy}"
-        return f"{what}, allowed now{_note(load)}"
+        return assignment.node if assignment else "node"
 
-    def _refusal(self, assignment: Assignment | None, request: TestRequest, term: int) -> Refusal | None:
+    def _slots(self) -> int:
+        assignment = self._assignment()
+        return assignment.budget.tests_per_node if assignment else 0
+
+    def _lease_refusal(self, lease: Lease) -> Refusal | None:
+        if problem := lease_problem(lease):
+            return "out_of_bounds", problem
+        assignment = self._assignment()
         if assignment is None:
-            return "no_assignment", "node: no assignment by a gate, one needed"
-        refusals = (*_plan_refusals(assignment, request), *self._state_refusals(assignment, request, term))
+            return NO_ASSIGNMENT
+        return next(iter((*plan_refusals(assignment), *self._pauses(assignment))), None)
+
+    def _refusal(self, assignment: Assignment | None, request: TestRequest, place: Place | None) -> Refusal | None:
+        if assignment is None:
+            return NO_ASSIGNMENT
+        refusals = (
+            *plan_refusals(assignment),
+            *request_refusals(assignment, request),
+            *self._pauses(assignment),
+            *slot_refusals(assignment.node, request, place),
+            *self._budget_refusals(assignment, request),
+        )
         return next(iter(refusals), None)
 
-    def _state_refusals(self, assignment: Assignment, request: TestRequest, term: int) -> Iterator[Refusal]:
-        node, budget = assignment.node, assignment.budget
-        if term < self.term:
-            yield "old_term", f"{node}: request of term {term}, at least {self.term} wanted"
+    def _pauses(self, assignment: Assignment) -> Iterator[Refusal]:
         if who := self.paused:
-            yield "paused", f"{node}: testing paused by {who}"
-        # Both ends of a path inside one node are one test.
-        slots = budget.tests_per_node * (2 if request.peer == node else 1)
-        if self._running >= slots:
-            yield "node_busy", f"{node}: {self._running} test ends running, at most {slots} wanted"
-        cost_bytes, capacity_bytes = _cost_bytes(request), budget.bytes_per_node_per_hour
+            yield "paused", f"{assignment.node}: testing paused by {who}"
+
+    def _budget_refusals(self, assignment: Assignment, request: TestRequest) -> Iterator[Refusal]:
+        cost_bytes, capacity_bytes = _cost_bytes(request), assignment.budget.bytes_per_node_per_hour
         if cost_bytes > self._budget.left_bytes(capacity_bytes):
-            yield "budget", f"{node}: {cost_bytes} bytes wanted, {self._when(cost_bytes, capacity_bytes)}"
+            yield "budget", f"{assignment.node}: {cost_bytes} bytes wanted, {self._when(cost_bytes, capacity_bytes)}"
 
     def _when(self, cost_bytes: int, capacity_bytes: int) -> str:
         if cost_bytes > capacity_bytes:
@@ -180,23 +205,11 @@ class Guard:
         self._spent()
 
     def _refused(self, refusal: Refusal) -> Refused:
-        self.deferrals[refusal[0]] += 1
+        self._count(refusal[0])
         return Refused(*refusal)
 
-
-def _plan_refusals(assignment: Assignment, request: TestRequest) -> Iterator[Refusal]:
-    node = assignment.node
-    members = {member.name for member in assignment.members}
-    if not assignment.budget.tests_enabled:
-        yield "tests_disabled", f"{node}: tests_enabled false in the plan, true wanted"
-    if not assignment.reviewed:
-        yield "plan_unreviewed", f"{node}: plan not reviewed, a reviewed one wanted"
-    if not assignment.pool or node not in members:
-        yield "node_unplanned", f"{node}: in no pool of the plan, one wanted"
-    if request.peer not in members:
-        yield "peer_unplanned", f"{node}: peer {request.peer!r} is no member, a planned one wanted"
-    if problem := out_of_bounds(request):
-        yield "out_of_bounds", problem
+    def _count(self, reason: str) -> None:
+        self.deferrals[reason] += 1
 
 
 def _busy(load: PortLoad, share: float, hca: str) -> str:

@@ -78,7 +78,7 @@ class ProbeLoop:
         await self._pause(self._first_delay_seconds())
         while True:
             self.wake.clear()
-            started = self.clock.now()
+            started = self.clock.monotonic()
             seen = await self._glance()
             self._put(await observe(self.probe, self.host, self.plan.spec, self.plan.context, clock=self.clock.now))
             if await self._moved(seen):
@@ -86,8 +86,8 @@ class ProbeLoop:
 
     async def _moved(self, seen: Hashable) -> bool:
         """Wait until the next run is due (False), or until an event or another glance calls for one (True)."""
-        due = self.clock.now() + max(EVERY_AT_LEAST_SECONDS, self.plan.spec.every_seconds)
-        while (left_seconds := due - self.clock.now()) > 0:
+        due = self.clock.monotonic() + max(EVERY_AT_LEAST_SECONDS, self.plan.spec.every_seconds)
+        while (left_seconds := due - self.clock.monotonic()) > 0:
             glances = hasattr(self.probe, "glance")
             await self.clock.wait(self.wake, min(left_seconds, GLANCE_EVERY_SECONDS) if glances else left_seconds)
             if self.wake.is_set() or await self._glance() != seen:
@@ -115,7 +115,7 @@ class ProbeLoop:
 
     def _settle_seconds(self, started: float) -> float:
         # Events come in bursts, and busy nodes make them all day: at most one run a second is owed to them.
-        return max(SETTLE_SECONDS, started + EVENT_GAP_SECONDS - self.clock.now())
+        return max(SETTLE_SECONDS, started + EVENT_GAP_SECONDS - self.clock.monotonic())
 
     def _first_delay_seconds(self) -> float:
         spec, context = self.plan.spec, self.plan.context

@@ -6,8 +6,10 @@ supervisor restarts it. A new assignment restarts the loops that it changes and 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+
+from msgspec import structs
 
 from exporter.assignment import Assignment, ProbeSpec
 from exporter.clock import Clock
@@ -20,6 +22,8 @@ from probes import HcaClass
 from probes._host import Host
 
 NO_EVENTS_SECONDS = 30.0
+# A result counts for three intervals and the probe's limit, as in a plan that says nothing else.
+FRESH_INTERVALS = 3
 FOUND_HCAS = HcaClass("hca")
 
 _log = logging.getLogger(__name__)
@@ -35,7 +39,10 @@ class _Started:
 
 
 class Scheduler:
-    """Runs the passive probes of one node. ``watch`` calls back with "link" or "address" until it is cancelled."""
+    """Runs the passive probes of one node. ``watch`` calls back with "link" or "address" until it is cancelled.
+
+    ``every_seconds`` tells by probe how often this machine runs it without a plan.
+    """
 
     def __init__(
         self,
@@ -49,6 +56,7 @@ class Scheduler:
     ) -> None:
         self.ledger = ledger
         self.assignment: Assignment | None = None
+        self.every_seconds: Mapping[str, float] = {}
         self._context = context
         self._modules = modules
         self._clock = clock
@@ -102,11 +110,17 @@ class Scheduler:
     def _wanted(self) -> dict[LoopKey, LoopPlan]:
         if self.assignment is None:
             context = replace(self._context, plan_digest="")
-            return {(spec.probe, spec.id): LoopPlan(spec, context, "") for spec in unplanned_specs(self._modules)}
+            return {(spec.probe, spec.id): LoopPlan(spec, context, "") for spec in self._unplanned()}
         context = replace(self._context, plan_digest=self.assignment.plan_digest)
         pool = self.assignment.pool
         planned = (spec for spec in self.assignment.probes if self._is_passive(spec.probe))
         return {(spec.probe, spec.id): LoopPlan(spec, context, pool) for spec in planned}
+
+    def _unplanned(self) -> Iterator[ProbeSpec]:
+        for spec in unplanned_specs(self._modules):
+            seconds = self.every_seconds.get(spec.probe, spec.every_seconds)
+            fresh_seconds = max(spec.fresh_seconds, FRESH_INTERVALS * seconds + spec.limit_seconds)
+            yield structs.replace(spec, every_seconds=seconds, fresh_seconds=fresh_seconds)
 
     def _start(self, tasks: asyncio.TaskGroup, key: LoopKey, plan: LoopPlan) -> None:
         host = self._hosts.get(key) or self._open_host()

@@ -112,7 +112,7 @@ class PathView(msgspec.Struct, frozen=True):
 class GateView(msgspec.Struct, frozen=True):
     """The whole gate page. Times are Unix seconds; ``problems`` are the reasons of a closed gate, grouped.
 
-    ``paused`` says who paused all tests; ``files`` tells by name (plan, decisions) whether the last reading was of use.
+    ``paused`` says who paused all tests; ``files`` tells by name (plan, decisions) whether it was read without fault.
     A gate that is not the leader shows what it would decide, and exposes nothing.
     """
 

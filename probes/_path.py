@@ -4,7 +4,6 @@ Both ends print what they did; both outcomes are kept, whatever happened. Nothin
 """
 
 import asyncio
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,11 +15,8 @@ from probes.tools.failures import classify
 SERVER_EXTRA_SECONDS = 2.0
 # How long the other end may still go on once one end has failed.
 AFTER_FAILURE_SECONDS = 3.0
-STOPPED_FOR = frozenset({"gate_lost", "paused", "shutdown", "tests_disabled"})
+STOPPED_FOR = frozenset({"gate_lost", "lease_over", "paused", "shutdown", "tests_disabled"})
 CONNECT_PAUSES_SECONDS = (0.2, 0.6, 1.8)
-# Nodes are free between the runs of a probe. Two who test at once (a gate, a person) would put each other off for ever,
-# each time in the middle, if neither waited for the other's run to end.
-BUSY_PAUSES_SECONDS = (0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +53,19 @@ async def exchange(
     request: TestRequest,
     pauses_seconds: Sequence[float] = CONNECT_PAUSES_SECONDS,
     after_failure_seconds: float = AFTER_FAILURE_SECONDS,
-    busy_pauses_seconds: Sequence[float] = BUSY_PAUSES_SECONDS,
 ) -> Exchange:
-    """Run one test; a refused control connection and a busy node are tried again, nothing else.
+    """Run one test; a refused control connection is tried again, nothing else.
 
     ``request`` is the client's, without its port. Raises Refused when a node will not test now.
     """
-    result = await _when_free(path, request, after_failure_seconds, busy_pauses_seconds)
+    result = await _once(path, request, after_failure_seconds)
     for pause_seconds in pauses_seconds:
         if not _connect_refused(result.client):
             break
         await asyncio.sleep(pause_seconds)
-        result = await _when_free(path, request, after_failure_seconds, busy_pauses_seconds)
+        result = await _once(path, request, after_failure_seconds)
     _raise_if_stopped(path, result)
     return result
-
-
-async def _when_free(
-    path: Path, request: TestRequest, after_failure_seconds: float, pauses_seconds: Sequence[float]
-) -> Exchange:
-    for pause_seconds in pauses_seconds:
-        try:
-            return await _once(path, request, after_failure_seconds)
-        except Refused as refused:
-            if refused.reason != "node_busy":
-                raise
-        # Two that met holding one end each must not meet again.
-        await asyncio.sleep(pause_seconds * (0.5 + secrets.randbelow(1000) / 1000))
-    return await _once(path, request, after_failure_seconds)
 
 
 def _raise_if_stopped(path: Path, result: Exchange) -> None:

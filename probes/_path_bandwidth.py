@@ -1,8 +1,8 @@
 """A bandwidth test of one path: the median of the repeats is what targets are held against."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import median
+from typing import Protocol
 
 from probes import Finding, Measured
 from probes._endpoint import Path, TestRequest, Tool
@@ -14,39 +14,50 @@ from probes._path_samples import counted, spread
 ITERATIONS_AT_LEAST = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
-    """How much one repeat sends: ``bytes`` in messages of ``message_bytes``, spread over the queue pairs."""
-
-    message_bytes: int
-    bytes: int
-    queue_pairs: int = 1
+class BandwidthSettings(Protocol):
+    """What each bandwidth probe is set to: bytes of a message and of a run, and what is forgiven."""
 
     @property
-    def iterations(self) -> int:
-        """Messages for each queue pair; never fewer than perftest accepts."""
-        return max(ITERATIONS_AT_LEAST, self.bytes // (self.message_bytes * self.queue_pairs))
+    def message(self) -> int: ...
+    @property
+    def volume(self) -> int: ...
+    @property
+    def queue_pairs(self) -> int: ...
+    @property
+    def repeats(self) -> int: ...
+    @property
+    def test_limit(self) -> float: ...
+    @property
+    def errors_at_most(self) -> int: ...
+    @property
+    def losses_at_most(self) -> float: ...
 
 
-def bandwidth_request(tool: Tool, volume: Volume, limit_seconds: float) -> TestRequest:
-    """The client's request; HCA, peer and port are filled in for each end."""
-    return TestRequest(
+def sent_bytes(settings: BandwidthSettings) -> int:
+    """Bytes that one run of the probe sends over its path, the warm-up included."""
+    return (settings.repeats + 1) * _iterations(settings) * settings.message * settings.queue_pairs
+
+
+async def measure_bandwidth(path: Path, settings: BandwidthSettings, tool: Tool, metric: str) -> Iterable[Finding]:
+    """Test the path and report ``metric`` in bytes per second, exactly as the tool printed it."""
+    # HCA, peer and port are filled in for each end.
+    request = TestRequest(
         tool=tool,
         hca="",
         peer="",
-        message_bytes=volume.message_bytes,
-        iterations=volume.iterations,
-        limit_seconds=limit_seconds,
-        queue_pairs=volume.queue_pairs,
+        message_bytes=settings.message,
+        iterations=_iterations(settings),
+        limit_seconds=settings.test_limit,
+        queue_pairs=settings.queue_pairs,
     )
-
-
-async def measure_bandwidth(
-    path: Path, request: TestRequest, repeats: int, allowance: Allowance, metric: str
-) -> Iterable[Finding]:
-    """Test the path and report ``metric`` in bytes per second, exactly as the tool printed it."""
-    tested = await repeat_test(path, request, repeats, allowance=allowance)
+    allowance = Allowance(settings.errors_at_most, settings.losses_at_most)
+    tested = await repeat_test(path, request, settings.repeats, allowance=allowance)
     return (with_evidence(_judged(path, tested, request, metric), tested.exchanges),)
+
+
+def _iterations(settings: BandwidthSettings) -> int:
+    """Messages for each queue pair; never fewer than perftest accepts."""
+    return max(ITERATIONS_AT_LEAST, settings.volume // (settings.message * settings.queue_pairs))
 
 
 def _judged(path: Path, tested: Tested, request: TestRequest, metric: str) -> Finding:

@@ -35,14 +35,24 @@ def environment_of(context: click.Context) -> Mapping[str, str]:
 
 def settings_of(context: click.Context) -> Settings:
     """Return the settings of ``--config``, or the defaults. UsageError with all mistakes of the file."""
-    given: dict[str, Any] = context.obj
-    variables = environment_of(context)
-    environment = Environment(variables, socket.gethostname(), os.geteuid() == 0)
-    path: Path | None = given["config"]
     try:
-        return load_settings(path, environment)
+        return read_settings(context)
     except SettingsError as error:
+        path = config_of(context)
         raise usage_error(*(f"{path}: {line}" if path else line for line in error.lines)) from error
+
+
+def read_settings(context: click.Context) -> Settings:
+    """Return the settings of ``--config`` as they are now, or the defaults. SettingsError with all mistakes."""
+    environment = Environment(environment_of(context), socket.gethostname(), os.geteuid() == 0)
+    return load_settings(config_of(context), environment)
+
+
+def config_of(context: click.Context) -> Path | None:
+    """Return the file that ``--config`` names."""
+    given: dict[str, Any] = context.obj
+    path: Path | None = given["config"]
+    return path
 
 
 def usage_error(*lines: str) -> click.UsageError:

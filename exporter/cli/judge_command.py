@@ -19,7 +19,8 @@ EXIT = {"pass": OPEN, "fail": CLOSED, "unknown": NO_ANSWER}
 def command(kind: str, file: str, requirements: tuple[str, ...]) -> int:
     r"""Judge saved output of a tool and print JSON: kind, status, reason, summary, values, rows, warnings.
 
-    KIND is perftest, pingpong, ibv-devinfo, ibstat or rdma-link; FILE is a path, or - for standard input.
+    KIND is perftest, pingpong, ibv-devinfo, ibstat or rdma-link, or what Kubernetes says: k8s-node, k8s-pod,
+    plugin-config or events (JSON, YAML, kubectl describe, a log). FILE is a path, or - for standard input.
     Values are in base units (bytes, seconds). Exit code: 0 pass, 1 fail, 2 unknown, 64 wrong usage.
 
     Without a target a clean measurement is unknown (no_target): nobody said what is enough.
@@ -28,6 +29,7 @@ def command(kind: str, file: str, requirements: tuple[str, ...]) -> int:
     Targets:
       bandwidth=360Gbit/s  message_rate=5M/s  latency=3.5us  latency_p95=4us  latency_p99=9us
       round_trip=9.5us  throughput=7000Mbit/s  rate=400Gbit/s  mtu=4096
+      of a node, at least so many allocatable: rdma/hca_shared_devices_a=1000
     """
     from exporter.judge import judge
 

@@ -1,6 +1,8 @@
 """The planned tests of one pair of nodes, now: through the nodes' own endpoints and guards, as the gate would."""
 
 import asyncio
+import getpass
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +11,14 @@ import aiohttp
 import msgspec
 
 from exporter import registry
-from exporter.assignment import ProbeSpec
+from exporter.assignment import Claim, ProbeSpec
 from exporter.clock import SystemClock
 from exporter.evidence import EvidenceStore
 from exporter.fabric.expected import PathEnd
+from exporter.fabric.held import Wanted, held
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.fabric.planned_paths import ends_of
-from exporter.fabric.remote import RemoteEndpoint
+from exporter.fabric.remote import RemoteEndpoint, RemoteSlots
 from exporter.fabric.runs import run_path
 from exporter.fabric.wire import error_of
 from exporter.keys import node_key
@@ -23,14 +26,12 @@ from exporter.ledger import Ledger
 from exporter.plan import Plan, Pool
 from exporter.plan.assignments import assignment_for
 from exporter.plan.membership import pool_of
-from exporter.program.gate import TERM
 from exporter.program.keys import read_keys
 from exporter.program.node import run_context
 from exporter.settings import KnownMember, Settings
 from probes import Run
 from probes._endpoint import Path, Unreachable
 
-BUSY = frozenset({"node_busy", "port_busy"})
 BUSY_LIMIT_SECONDS = 120.0
 BUSY_AGAIN_SECONDS = 1.0
 
@@ -93,7 +94,7 @@ def _client(session: aiohttp.ClientSession, member: KnownMember, master: bytes) 
 
 
 async def _assign(client: NodeClient, plan: Plan, settings: Settings, name: str) -> None:
-    body = msgspec.json.encode(assignment_for(plan, name, settings.members, TERM))
+    body = msgspec.json.encode(assignment_for(plan, name, settings.members, term=0))
     answer = await client.ask("POST", "/v1/assignment", body, limit_seconds=10.0)
     if answer.status not in (200, 204):
         error = error_of(answer.status, answer.body, name)
@@ -101,16 +102,37 @@ async def _assign(client: NodeClient, plan: Plan, settings: Settings, name: str)
 
 
 async def _run(job: PathJob, clients: dict[str, NodeClient], settings: Settings, ledger: Ledger, say: Say) -> Run:
-    client, server = (RemoteEndpoint(clients[end.node], end.hca, lambda: TERM) for end in (job.client, job.server))
+    wanted = _slots(job, clients, settings, say)
+    client, server = (RemoteEndpoint(clients[end.node], end.hca, wanted.id) for end in (job.client, job.server))
     path = Path(client, server, rail=job.client.rail)
     context = replace(run_context(settings), node=job.client.node)
     deadline = time.monotonic() + BUSY_LIMIT_SECONDS
     while True:
         say(str(job))
-        run = await run_path(registry.build(job.spec), path, job.spec, context, clock=SystemClock().now)
+        probe, clock = registry.build(job.spec), SystemClock().now
+        run = await run_path(probe, path, job.spec, context, clock=clock, slots=held(wanted))
         if run.outcome != "deferred":
             return ledger.put(run, targets=job.spec.targets).run
-        if run.findings[0].reason not in BUSY or time.monotonic() > deadline:
+        if run.findings[0].reason != "port_busy" or time.monotonic() > deadline:
             return run
         say(f"{job}: waiting, {run.findings[0].summary}")
         await asyncio.sleep(BUSY_AGAIN_SECONDS)
+
+
+def _slots(job: PathJob, clients: dict[str, NodeClient], settings: Settings, say: Say) -> Wanted:
+    return Wanted(
+        tuple(RemoteSlots(clients[node]) for node in {job.client.node, job.server.node}),
+        Claim(),
+        f"{_person()} on {settings.node} for {job}",
+        job.spec.limit_seconds,
+        wait_seconds=BUSY_LIMIT_SECONDS,
+        waiting=lambda held_by: say(f"{job}: waiting, {held_by}"),
+    )
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run as a user that no file names.
+        return f"user {os.getuid()}"

@@ -1,27 +1,27 @@
 """A gate drives the node in its own process through the same guard as any other node."""
 
-from collections.abc import Callable
-
 from exporter.fabric.running_tests import RunningTests
+from exporter.fabric.wire import QUEUE_SECONDS
+from exporter.slots import Lease
 from probes._endpoint import Outcome, Ready, TestRequest, Unreachable
 
 HEARD_SECONDS = 1.0
 
 
 class GuardedEndpoint:
-    """The Endpoint of an HCA of this very process. ``term`` is the leader's, as it is now."""
+    """The Endpoint of an HCA of this very process, in the slot of ``lease``."""
 
-    def __init__(self, node: str, hca: str, tests: RunningTests, term: Callable[[], int]) -> None:
+    def __init__(self, node: str, hca: str, tests: RunningTests, lease: str) -> None:
         self.node = node
         self.hca = hca
         self._tests = tests
-        self._term = term
+        self._lease = lease
         self._started = ""
 
     async def start(self, test: TestRequest) -> Ready:
         """Start the tool once the guard admits it. Raises Refused or ProbeError."""
         self._started = ""
-        started = await self._tests.start(test, self._term())
+        started = await self._tests.start(test, self._lease)
         self._started = started.id
         return started.ready
 
@@ -38,3 +38,20 @@ class GuardedEndpoint:
         """End whatever runs."""
         if self._started:
             await self._tests.stop(self._started)
+
+
+class OwnSlots:
+    """The slots of the node in this very process."""
+
+    def __init__(self, node: str, tests: RunningTests) -> None:
+        self.node = node
+        self._guard = tests.guard
+
+    async def ask(self, lease: Lease) -> str:
+        """Wait a little for a slot, or keep it; return by whom all are held. Raises Refused."""
+        self._guard.heard()
+        return await self._guard.take_slot(lease, QUEUE_SECONDS)
+
+    async def give_back(self, name: str) -> None:
+        """End the lease."""
+        self._guard.slots.give_back(name)

@@ -1,8 +1,8 @@
 """What the ledger's last runs say about paths: one result for each test and path, and which paths are connected."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
-from exporter.assignment import ProbeSpec
 from exporter.fabric.rounds import Result
 from exporter.ledger import Key, Record
 from probes import Status
@@ -10,20 +10,37 @@ from probes import Status
 WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.PASS)
 
 
-def last_results(records: Mapping[Key, Record], spec: ProbeSpec, plan_digest: str = "") -> dict[str, Result]:
-    """Return the last results of one test by path; with a digest, those of another plan count as none."""
-    return {
-        target: result_of(record)
-        for (probe, run_id, target), record in records.items()
-        if (probe, run_id) == (spec.probe, spec.id) and plan_digest in ("", record.run.plan_digest)
-    }
+TestResults = dict[str, tuple[Result, str]]
 
 
-def connected_targets(records: Mapping[Key, Record]) -> frozenset[str]:
+class ResultsByTest:
+    """The last results of all tests, sorted out in one pass; a record that is there still is not judged again."""
+
+    def __init__(self) -> None:
+        self._judged: dict[Key, tuple[int, Result]] = {}
+
+    def of(self, records: Mapping[Key, Record]) -> dict[tuple[str, str], TestResults]:
+        """Return, by probe and id, each path's result with the digest of the plan that it was taken under."""
+        found: defaultdict[tuple[str, str], TestResults] = defaultdict(dict)
+        judged: dict[Key, tuple[int, Result]] = {}
+        for key, record in records.items():
+            if ">" in key[2]:
+                known = self._judged.get(key)
+                judged[key] = known if known and known[0] == record.seq else (record.seq, result_of(record))
+                found[key[:2]][key[2]] = judged[key][1], record.run.plan_digest
+        self._judged = judged
+        return dict(found)
+
+
+def connected_targets(results: Mapping[tuple[str, str], TestResults]) -> frozenset[str]:
     """Return the targets whose last connectivity runs all passed."""
-    runs = [(target, record) for (probe, _, target), record in records.items() if probe.startswith("connectivity.")]
-    broken = {target for target, record in runs if result_of(record).status is not Status.PASS}
-    return frozenset(target for target, _ in runs) - broken
+    tested: set[str] = set()
+    broken: set[str] = set()
+    for (probe, _), by_target in results.items():
+        if probe.startswith("connectivity."):
+            tested |= by_target.keys()
+            broken |= {target for target, (result, _) in by_target.items() if result.status is not Status.PASS}
+    return frozenset(tested - broken)
 
 
 def result_of(record: Record) -> Result:

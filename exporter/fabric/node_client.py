@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import aiohttp
 
-from exporter.keys import Message, sign
+from exporter.keys import EPOCH_HEADER, Message, sign
 from probes._endpoint import Unreachable
 
 
@@ -21,10 +22,11 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status and body of one HTTP answer."""
+    """Status and body of one HTTP answer; ``epoch`` is what a request that was refused had to be signed for."""
 
     status: int
     body: bytes
+    epoch: str = ""
 
 
 class NodeClient:
@@ -35,27 +37,38 @@ class NodeClient:
         self._session = session
         self._address = address
         self._clock = clock
+        self._epoch = ""
 
     async def ask(
         self, method: str, path: str, body: bytes = b"", *, limit_seconds: float, limit_bytes: int = 8 << 20
     ) -> Answer:
         """Return the answer, whatever its status. Raises Unreachable: no answer in time, or one over the limit."""
-        headers = {"Content-Type": "application/json"}
-        if self._address.key:
-            headers["Authorization"] = sign(self._address.key, Message(method, path, body), self._clock())
-        url = self._address.url.rstrip("/") + path
+        message = Message(method, path, body)
         try:
             async with asyncio.timeout(limit_seconds):
-                async with self._session.request(
-                    method, url, data=body, headers=headers, allow_redirects=False
-                ) as response:
-                    return Answer(response.status, await self._read(response, limit_bytes))
+                answer = await self._send(message, limit_bytes)
+                if answer.status == HTTPStatus.UNAUTHORIZED and answer.epoch not in ("", self._epoch):
+                    # The node has begun a new life since, or this is the first that is asked of it.
+                    self._epoch = answer.epoch
+                    answer = await self._send(message, limit_bytes)
+                return answer
         except TimeoutError as error:
             raise Unreachable(
                 f"{self.node}: no answer to {method} {path} in {limit_seconds:g} s, one wanted"
             ) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise Unreachable(f"{self.node}: {method} {path} failed ({error}), an answer wanted") from error
+
+    async def _send(self, message: Message, limit_bytes: int) -> Answer:
+        headers = {"Content-Type": "application/json"}
+        if self._address.key:
+            headers["Authorization"] = sign(self._address.key, message, self._clock(), epoch=self._epoch)
+        url = self._address.url.rstrip("/") + message.path
+        async with self._session.request(
+            message.method, url, data=message.body, headers=headers, allow_redirects=False
+        ) as response:
+            body = await self._read(response, limit_bytes)
+            return Answer(response.status, body, response.headers.get(EPOCH_HEADER, ""))
 
     async def _read(self, response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
         body = bytearray()

@@ -9,21 +9,24 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import msgspec
 
-from exporter.assignment import Assignment
+from exporter.assignment import Assignment, Claim
+from exporter.clock import Times
 from exporter.fabric.node_client import NodeClient
 from exporter.fabric.wire import Records, decode_records, error_of
 from exporter.ledger import Ledger, Record
 from probes import Status
-from probes._endpoint import Unreachable
+from probes._endpoint import Refused, Unreachable
 
 SILENT_SECONDS = 10.0
 POLL_LIMIT_SECONDS = SILENT_SECONDS
 ASK_LIMIT_SECONDS = 10.0
 RECORDS_LIMIT_BYTES = 64 << 20
+REFUSED_STATUSES = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.CONFLICT)
 BACKOFF_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 _log = logging.getLogger(__name__)
@@ -50,23 +53,26 @@ class NodeState:
 
 
 class NodeFollower:
-    """Follows one node. ``assignment`` is what it should do now; ``clock`` gives Unix seconds."""
+    """Follows one node. ``assignment`` is what it should do now; ``claim`` is in whose name it is asked."""
 
     def __init__(
         self,
         client: NodeClient,
         ledger: Ledger,
         assignment: Callable[[], Assignment | None],
-        clock: Callable[[], float],
+        clock: Times,
+        *,
+        claim: Callable[[], Claim],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._client = client
         self._ledger = ledger
         self._assignment = assignment
         self._clock = clock
+        self._claim = claim
         self._sleep = sleep
-        self._started = clock()
         self._heard = 0.0
+        self._spoke = clock.monotonic()
         self._epoch = ""
         self._seq = 0
         self._handed_out = b""
@@ -77,7 +83,7 @@ class NodeFollower:
     @property
     def state(self) -> NodeState:
         """The node as it is known now; silent once it said nothing for SILENT_SECONDS."""
-        silent = self._clock() - max(self._heard, self._started) > SILENT_SECONDS
+        silent = self._clock.monotonic() - self._spoke > SILENT_SECONDS
         membership = Membership.REACHABLE if self._heard else Membership.UNKNOWN
         if self._refused:
             membership = Membership.REFUSED
@@ -104,19 +110,29 @@ class NodeFollower:
                 await action()
                 failures = 0
                 self._problems.pop(what, None)
-            except Unreachable as error:
-                self._problems[what] = str(error)
+            except (Unreachable, Refused) as error:
+                self._note(what, str(error))
                 await self._sleep(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
                 failures += 1
 
+    def _note(self, what: str, problem: str) -> None:
+        if self._problems.get(what) != problem and self._refused:
+            _log.warning("%s", problem)
+        self._problems[what] = problem
+
     async def _take_records(self) -> None:
+        claim = self._claim()
         # Before anything is known, -1 is answered at once, so that the assignment need not wait for a heartbeat.
-        query = urlencode({"after": self._seq, "epoch": self._epoch} if self._epoch else {"after": -1})
+        after = {"after": self._seq, "epoch": self._epoch} if self._epoch else {"after": -1}
+        query = urlencode({**after, "gate": claim.gate, "term": claim.term})
         body = await self._answered("GET", f"/v1/records?{query}", b"", POLL_LIMIT_SECONDS)
         records = decode_records(body, self._client.node)
-        if records.epoch != self._epoch:
-            self._epoch, self._seq, self._handed_out = records.epoch, 0, b""
+        # While it could not be asked somebody else may have given it work.
+        if records.epoch != self._epoch or "records" in self._problems:
+            self._handed_out = b""
             self._changed.set()
+        if records.epoch != self._epoch:
+            self._epoch, self._seq = records.epoch, 0
         await self._deliver(records)
         self._seq = records.seq
 
@@ -159,8 +175,8 @@ class NodeFollower:
         answer = await self._client.ask(
             method, path, body, limit_seconds=limit_seconds, limit_bytes=RECORDS_LIMIT_BYTES
         )
-        self._refused = answer.status in (401, 403)
+        self._refused = answer.status in REFUSED_STATUSES
         if answer.status not in (200, 204):
             raise error_of(answer.status, answer.body, self._client.node)
-        self._heard = self._clock()
+        self._heard, self._spoke = self._clock.now(), self._clock.monotonic()
         return answer.body

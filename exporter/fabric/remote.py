@@ -1,34 +1,45 @@
 """One end of a path on another node, driven over HTTP: typed, and never waited for without end."""
 
 import asyncio
-from collections.abc import Callable
 
 import msgspec
 
 from exporter.fabric.node_client import Answer, NodeClient
-from exporter.fabric.wire import WAIT_SECONDS, StartTest, decode_outcome, decode_started, error_of
+from exporter.fabric.wire import (
+    QUEUE_SECONDS,
+    WAIT_SECONDS,
+    StartTest,
+    decode_lease_state,
+    decode_outcome,
+    decode_started,
+    error_of,
+)
+from exporter.slots import Lease
 from probes._endpoint import Outcome, Ready, TestRequest, Unreachable
 
 START_LIMIT_SECONDS = 15.0
 WAIT_LIMIT_SECONDS = WAIT_SECONDS + 5.0
 STOP_LIMIT_SECONDS = 3.0
+LEASE_LIMIT_SECONDS = QUEUE_SECONDS + 3.0
+# A process that ends has a second for it; what is not given back in time ends by the silence of its holder.
+GIVE_BACK_LIMIT_SECONDS = 0.7
 AGAIN_AFTER_SECONDS = (0.1, 0.4, 1.5)
 
 
 class RemoteEndpoint:
-    """The Endpoint of an HCA on another node. ``term`` is the leader's, as it is now."""
+    """The Endpoint of an HCA on another node, in the slot of ``lease``."""
 
-    def __init__(self, client: NodeClient, hca: str, term: Callable[[], int]) -> None:
+    def __init__(self, client: NodeClient, hca: str, lease: str) -> None:
         self.node = client.node
         self.hca = hca
         self._client = client
-        self._term = term
+        self._lease = lease
         self._started = ""
 
     async def start(self, test: TestRequest) -> Ready:
         """Start the tool on the node. Raises Refused, ProbeError or Unreachable."""
         self._started = ""
-        body = msgspec.json.encode(StartTest(self._term(), test))
+        body = msgspec.json.encode(StartTest(self._lease, test))
         answer = await self._client.ask("POST", "/v1/tests", body, limit_seconds=START_LIMIT_SECONDS)
         started = decode_started(self._body(answer), self.node)
         self._started = started.id
@@ -61,6 +72,31 @@ class RemoteEndpoint:
         return await self._client.ask("GET", path, limit_seconds=WAIT_LIMIT_SECONDS)
 
     def _body(self, answer: Answer) -> bytes:
-        if answer.status != 200:
-            raise error_of(answer.status, answer.body, self.node)
-        return answer.body
+        return _good(answer, self.node)
+
+
+class RemoteSlots:
+    """The slots of another node."""
+
+    def __init__(self, client: NodeClient) -> None:
+        self.node = client.node
+        self._client = client
+
+    async def ask(self, lease: Lease) -> str:
+        """Wait a little for a slot, or keep it; return by whom all are held. Raises Refused or Unreachable."""
+        body = msgspec.json.encode(lease)
+        answer = await self._client.ask("POST", "/v1/leases", body, limit_seconds=LEASE_LIMIT_SECONDS)
+        return decode_lease_state(_good(answer, self.node), self.node).held_by
+
+    async def give_back(self, name: str) -> None:
+        """End the lease; a node that does not answer ends it when it hears no more of it."""
+        try:
+            await self._client.ask("DELETE", f"/v1/leases/{name}", limit_seconds=GIVE_BACK_LIMIT_SECONDS)
+        except Unreachable:
+            return
+
+
+def _good(answer: Answer, node: str) -> bytes:
+    if answer.status != 200:
+        raise error_of(answer.status, answer.body, node)
+    return answer.body

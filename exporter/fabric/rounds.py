@@ -7,6 +7,7 @@ a bandwidth test finds its path's connectivity known. Everything here is pure; t
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from operator import attrgetter
 
 from exporter.fabric.expected import ExpectedPath, PathEnd, path_named
 from probes import Status
@@ -70,16 +71,8 @@ def next_due(
         for path in expected
         if path.target not in blocked and not path.nodes & (fabric.busy | fabric.unready.keys())
     ]
-    turns = [Due(*_turn(results.get(path.target), every_seconds), path) for path in free]
+    turns = [Due(*_turn(results.get(path.target), now, every_seconds), path) for path in free]
     return min((turn for turn in turns if turn.since <= now), default=None)
-
-
-def seconds_until_due(
-    expected: Iterable[ExpectedPath], results: Mapping[str, Result], *, now: float, every_seconds: float
-) -> float:
-    """Return how long until some path is due; 0 when one is, infinite when there are none."""
-    turns = (_turn(results.get(path.target), every_seconds)[1] for path in expected)
-    return max(0.0, min(turns, default=float("inf")) - now)
 
 
 def without_unready(
@@ -124,8 +117,11 @@ def next_cycle(
 ) -> Cycle:
     """Return the following cycle once every test has a result of this one on each path, and its time is over.
 
-    ``expected`` holds only the paths that can be tested now; ``every_seconds`` is that of the rarest test.
+    ``expected`` holds only the paths that can be tested now; ``every_seconds`` is that of the rarest test. Where the
+    clock was set back, the cycle begins again now.
     """
+    if cycle.started > now:
+        return Cycle(cycle.number, now)
     since = cycle.started
     if not expected or now < since + every_seconds:
         return cycle
@@ -166,19 +162,22 @@ def judged_paths(
     ends: Iterable[PathEnd], sample: Iterable[ExpectedPath], tested: AbstractSet[str]
 ) -> tuple[ExpectedPath, ...]:
     """Return the paths that a verdict needs: a sample, and what else was ``tested`` and is still planned."""
-    by_name = {str(end): end for end in ends}
-    known = [path for target in tested if (path := path_named(target, by_name))]
-    return tuple(sorted({path.target: path for path in (*known, *sample)}.values()))
+    found = {path.target: path for path in sample}
+    if others := tested - found.keys():
+        by_name = {str(end): end for end in ends}
+        found |= {target: path for target in others if (path := path_named(target, by_name))}
+    return tuple(sorted(found.values(), key=attrgetter("target")))
 
 
 def is_due(result: Result | None, *, now: float, every_seconds: float) -> bool:
     """Whether a path with this last result is to be tested now."""
-    return _turn(result, every_seconds)[1] <= now
+    return _turn(result, now, every_seconds)[1] <= now
 
 
-def _turn(result: Result | None, every_seconds: float) -> tuple[int, float]:
+def _turn(result: Result | None, now: float, every_seconds: float) -> tuple[int, float]:
     """Rank, then due time: retests, then never tested ones, then by age; what did not pass comes round sooner."""
-    if result is None:
+    # A result of the future is one from before the clock was set back; nobody can wait for its turn.
+    if result is None or result.received > now:
         return 1, 0.0
     if result.reason == UNCONFIRMED:
         return 0, result.received

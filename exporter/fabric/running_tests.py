@@ -21,6 +21,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Test:
+    lease: str
     endpoint: Endpoint
     task: asyncio.Task[Outcome]
     stopped_for: str = ""
@@ -37,23 +38,23 @@ class RunningTests:
         self._endpoint_for = endpoint_for
         self._tests: dict[str, _Test] = {}
 
-    async def start(self, request: TestRequest, term: int) -> Started:
-        """Admit and start one end; it is ready on return. Raises Refused or ProbeError."""
+    async def start(self, request: TestRequest, lease: str) -> Started:
+        """Admit and start one end in a slot that is held; it is ready on return. Raises Refused or ProbeError."""
         self.guard.heard()
-        note = await self.guard.admit(request, term)
+        note = await self.guard.admit(request, lease)
         endpoint = self._endpoint_for(request.hca)
         try:
             ready = await endpoint.start(request)
             # Whoever paused meanwhile could not see this test yet.
-            if reason := self.guard.must_stop():
+            if reason := self._must_stop(lease):
                 raise Refused(reason, f"{request.hca}: testing stopped ({reason}) while the tool started")
         except BaseException:
             await endpoint.stop()
-            self.guard.release()
+            self.guard.release(lease)
             raise
         name = secrets.token_hex(8)
         task = asyncio.create_task(self._finish(name, endpoint, note), name=f"test {name}")
-        self._tests[name] = _Test(endpoint, task)
+        self._tests[name] = _Test(lease, endpoint, task)
         self._forget_old()
         return Started(name, ready)
 
@@ -70,28 +71,32 @@ class RunningTests:
         if name in self._tests:
             await self._tests[name].endpoint.stop()
 
-    async def stop_all(self, reason: str) -> None:
-        """End every running test now; their outcomes carry ``reason`` as detail."""
-        running = [test for test in self._tests.values() if not test.task.done()]
-        for test in running:
-            test.stopped_for = reason
-        await asyncio.gather(*(test.endpoint.stop() for test in running))
-
     async def supervise(self, sleep: Sleep = asyncio.sleep) -> None:
         """Until cancelled, end what runs as soon as the guard says that it must; ends all when cancelled."""
         try:
             while True:
-                if self.guard.tests_outstanding and (reason := self.guard.must_stop()):
-                    await self.stop_all(reason)
+                self.guard.slots.expire()
+                await self._stop_running(self._must_stop)
                 await sleep(WATCH_SECONDS)
         finally:
-            await self.stop_all("shutdown")
+            await self._stop_running(lambda _lease: "shutdown")
+
+    async def _stop_running(self, reason_for: Callable[[str], str]) -> None:
+        """End every running test whose lease has a reason for it; their outcomes carry it as detail."""
+        running = [test for test in self._tests.values() if not test.task.done()]
+        for test in running:
+            test.stopped_for = reason_for(test.lease)
+        await asyncio.gather(*(test.endpoint.stop() for test in running if test.stopped_for))
+
+    def _must_stop(self, lease: str) -> str:
+        return self.guard.must_stop() or ("" if self.guard.slots.get(lease) else "lease_over")
 
     async def _finish(self, name: str, endpoint: Endpoint, note: str) -> Outcome:
+        lease = self._tests[name].lease
         try:
             outcome = await endpoint.wait()
         finally:
-            self.guard.release()
+            self.guard.release(lease)
         detail = outcome.detail + note
         if outcome.ended is Ended.STOPPED:
             detail = self._tests[name].stopped_for or detail

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Protocol
 
 from exporter.assignment import ProbeSpec
 from exporter.ledger import Ledger, Record
-from exporter.observe import RunContext, attempt_run, run_of
+from exporter.observe import Attempt, RunContext, attempt_run, run_of
 from probes import Finding, ProbeError, Run, Status, Subject
 from probes._endpoint import Path, Refused, Unreachable
 
@@ -25,9 +26,18 @@ def path_target(path: Path) -> str:
 
 
 async def run_path(
-    probe: PathProbe, path: Path, spec: ProbeSpec, context: RunContext, *, clock: Callable[[], float]
+    probe: PathProbe,
+    path: Path,
+    spec: ProbeSpec,
+    context: RunContext,
+    *,
+    clock: Callable[[], float],
+    slots: AbstractAsyncContextManager[None],
 ) -> Run:
-    """Run the probe on the path. The outcome is ``deferred``, with the refusal as its finding, when a node refused."""
+    """Run the probe on the path while ``slots`` are held; waiting for them does not count against its limit.
+
+    The outcome is ``deferred``, with the refusal as its finding, when a node refused.
+    """
     subject = Subject(path.client.node, path.client.hca, peer=path.server.node, peer_device=path.server.hca)
     refusals: list[Refused] = []
 
@@ -41,7 +51,13 @@ async def run_path(
             raise ProbeError("unreachable", str(error)) from error
 
     started = clock()
-    attempt = await attempt_run(test, spec.limit_seconds, subject)
+    try:
+        async with slots:
+            started = clock()
+            attempt = await attempt_run(test, spec.limit_seconds, subject)
+    except Refused as refused:
+        refusals.append(refused)
+        attempt = Attempt((Finding(subject, Status.UNKNOWN, refused.reason, refused.summary),))
     if refusals:
         attempt = replace(attempt, outcome="deferred")
     return run_of(attempt, path_target(path), spec, context, times=(started, clock()))

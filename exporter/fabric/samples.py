@@ -21,5 +21,5 @@ class Samples:
         if made_of not in self._kept:
             self._kept[made_of] = expected_paths(ends, modes, cycle)
             for oldest in list(self._kept)[:-SAMPLES_KEPT]:
-                del self._kept[oldest]
+                self._kept.pop(oldest, None)
         return self._kept[made_of]

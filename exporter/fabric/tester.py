@@ -6,37 +6,24 @@ What a node refuses is asked again later; what waits for an earlier check is not
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from exporter import registry
-from exporter.assignment import ProbeSpec
+from exporter.assignment import Claim, ProbeSpec
 from exporter.clock import Clock
 from exporter.fabric.expected import ExpectedPath, PathEnd
-from exporter.fabric.last_results import connected_targets, last_results
-from exporter.fabric.planned_paths import ends_of, path_modes, unplanned_runs
-from exporter.fabric.rounds import (
-    Cycle,
-    Due,
-    Fabric,
-    Result,
-    blocked_by,
-    is_due,
-    judged_paths,
-    must_pass_again,
-    next_cycle,
-    next_due,
-    sample_to_judge,
-    telling,
-    without_unready,
-)
+from exporter.fabric.held import NodeSlots, Wanted, held
+from exporter.fabric.last_results import ResultsByTest
+from exporter.fabric.outlook import Outlook, Situation, Waiting
+from exporter.fabric.planned_paths import unplanned_runs
+from exporter.fabric.rounds import Cycle, Fabric
 from exporter.fabric.runs import keep_run, run_path
 from exporter.fabric.samples import Samples
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
-from exporter.plan import Plan, Pool
-from exporter.settings import KnownMember
+from exporter.plan import Pool
 from probes._endpoint import Endpoint, Path
 
 LOOK_EVERY_SECONDS = 0.5
@@ -45,21 +32,6 @@ REFUSED_AGAIN_SECONDS = 5.0
 CYCLE_NUMBER, CYCLE_STARTED = "cycle_number", "cycle_started"
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What the tester must know now. ``passed`` holds the open checks of each node, ``unready`` why a node waits.
-
-    ``changed`` is when a node last changed (driver, boot ...), in Unix seconds: results before that count as none.
-    """
-
-    plan: Plan | None
-    members: tuple[KnownMember, ...] = ()
-    passed: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    unready: Mapping[str, str] = field(default_factory=dict)
-    changed: Mapping[str, float] = field(default_factory=dict)
-    paused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +43,22 @@ class Job:
     path: ExpectedPath
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """The paths of one test that are due at ``now`` and wait for nothing but free nodes."""
+class Reach(Protocol):
+    """How the tester reaches the nodes, and in whose name."""
 
-    pool: Pool
-    spec: ProbeSpec
-    paths: tuple[ExpectedPath, ...]
-    results: Mapping[str, Result]
-    now: float
+    @property
+    def claim(self) -> Claim:
+        """The gate and its term as leader, as they are now."""
 
-    def next(self, fabric: Fabric) -> Due | None:
-        every_seconds = self.spec.every_seconds
-        return next_due(self.paths, self.results, frozenset(), fabric, now=self.now, every_seconds=every_seconds)
+    def slots(self, node: str) -> NodeSlots:
+        """Return the slots of a node."""
+
+    def endpoint(self, end: PathEnd, lease: str) -> Endpoint:
+        """Return an endpoint for a node's HCA, for tests in that lease's slot."""
 
 
 class PathTester:
-    """Runs path tests until cancelled. ``endpoint_for`` makes an endpoint for a node's HCA."""
+    """Runs path tests until cancelled, through what ``reach`` reaches."""
 
     def __init__(
         self,
@@ -95,19 +66,22 @@ class PathTester:
         context: RunContext,
         *,
         clock: Clock,
-        endpoint_for: Callable[[PathEnd], Endpoint],
+        reach: Reach,
         situation: Callable[[], Situation],
     ) -> None:
         self.deferrals: Counter[str] = Counter()
         self.cycle = kept_cycle(ledger, clock.now())
+        # One thread at a time works things out: the event loop has to share the interpreter with it.
+        self.thinking = asyncio.Lock()
         self._ledger = ledger
         self._context = context
         self._clock = clock
-        self._endpoint_for = endpoint_for
+        self._reach = reach
         self._situation = situation
-        self._samples = Samples()
+        self._results, self._samples = ResultsByTest(), Samples()
         self._busy: Counter[str] = Counter()
         self._not_before: dict[tuple[str, str], float] = {}
+        self._ended: set[tuple[str, str]] = set()
         self._again = asyncio.Event()
 
     async def run(self) -> None:
@@ -121,24 +95,24 @@ class PathTester:
                     for task in running:
                         if not task.cancelling():
                             task.cancel()
-                for job in self._jobs():
+                for job in self._jobs(await self._look()):
                     self._busy.update(job.path.nodes)
                     task = tasks.create_task(self._run(job), name=f"{job.spec.id} {job.path.target}")
                     running.add(task)
                     task.add_done_callback(running.discard)
                 await self._clock.wait(self._again, LOOK_EVERY_SECONDS)
 
-    def paths_of(self, pool: Pool, spec: ProbeSpec) -> tuple[ExpectedPath, ...]:
-        """Return the paths that a verdict on this test needs."""
+    def outlook(self, results: ResultsByTest, samples: Samples) -> Callable[[], Outlook] | None:
+        """Return what makes this moment's outlook, in any thread; None without a plan.
+
+        ``results`` and ``samples`` keep what was worked out before, and are the caller's alone.
+        """
         situation = self._situation()
-        plan = situation.plan
-        if plan is None:
-            return ()
-        ends, results = self._ends(plan, pool, spec, situation), last_results(self._ledger.latest(), spec)
-        testable, _ = without_unready(self._samples.of(ends, path_modes(plan), self.cycle.number), situation.unready)
-        sample = self._samples.of(ends, path_modes(plan), sample_to_judge(self.cycle, testable, results))
-        counting, now = self._counting(plan, spec, situation), self._clock.now()
-        return judged_paths(ends, sample, telling(results, counting, now=now, fresh_seconds=spec.fresh_seconds))
+        if situation.plan is None:
+            return None
+        plan, cycle, now = situation.plan, self.cycle, self._clock.now()
+        records = dict(self._ledger.latest())
+        return lambda: Outlook(plan, situation, records, results.of(records), cycle, now, samples)
 
     def forget_unplanned(self) -> None:
         """Drop the runs of tests and nodes that the plan does not have any more, so that nothing shows them."""
@@ -147,100 +121,76 @@ class PathTester:
             for key in unplanned_runs(situation.plan, situation.members, self._ledger.latest()):
                 self._ledger.drop(key)
 
-    def _jobs(self) -> Iterator[Job]:
+    async def _look(self) -> Sequence[Waiting]:
+        """See what is due, in a thread; nothing where nothing may be tested at all, or where the plan changed."""
+        plan, self._ended = self._situation().plan, set()
+        make = self.outlook(self._results, self._samples) if self._may_test() else None
+        if make is None:
+            return []
+        now = self._clock.monotonic()
+        self._not_before = {name: until for name, until in self._not_before.items() if until > now}
+        async with self.thinking:
+            self.cycle, waiting = await asyncio.to_thread(_turned, make, frozenset(self._not_before))
+        self._ledger.tokens |= {CYCLE_NUMBER: self.cycle.number, CYCLE_STARTED: self.cycle.started}
+        # What has ended meanwhile stands there as it was before.
+        return [one.without(self._ended) for one in waiting] if self._situation().plan is plan else ()
+
+    def _may_test(self) -> bool:
         situation = self._situation()
         plan = situation.plan
         if situation.paused or plan is None or not plan.budget.tests_enabled or plan.reviewed is None:
-            return
-        running = sum(self._busy.values()) // 2
-        if running >= plan.budget.tests_at_once:
-            return
-        self._turn_cycle(plan, situation)
-        waiting = self._waiting(plan, situation)
-        while True:
-            fabric = Fabric(frozenset(+self._busy), running, plan.budget.tests_at_once, situation.unready)
+            return False
+        return self._running < plan.budget.tests_at_once
+
+    def _jobs(self, waiting: Sequence[Waiting]) -> Iterator[Job]:
+        situation = self._situation()
+        while self._may_test() and situation.plan is not None:
+            at_once = situation.plan.budget.tests_at_once
+            fabric = Fabric(frozenset(+self._busy), self._running, at_once, situation.unready)
             # All tests of all pools share the turns: one that is due ever again must not keep the others waiting.
             turns = [(due, Job(one.pool, one.spec, due.path)) for one in waiting if (due := one.next(fabric))]
             if not turns:
                 return
-            running += 1
             yield min(turns, key=lambda turn: turn[0])[1]
 
-    def _waiting(self, plan: Plan, situation: Situation) -> list[_Waiting]:
-        """All that no start of a test changes is looked up once, for each test of the plan."""
-        connected, now = connected_targets(self._ledger.latest()), self._clock.now()
-        found = []
-        for pool in plan.pools:
-            for spec in pool.tests:
-                results = self._counting(plan, spec, situation)
-                paths = tuple(
-                    path
-                    for path in self._expected(plan, pool, spec, situation)
-                    if is_due(results.get(path.target), now=now, every_seconds=spec.every_seconds)
-                    and not self._must_wait(spec, path, situation, connected)
-                )
-                found.append(_Waiting(pool, spec, paths, results, now))
-        return found
-
-    def _ends(self, plan: Plan, pool: Pool, spec: ProbeSpec, situation: Situation) -> tuple[PathEnd, ...]:
-        return ends_of(plan, pool, spec, situation.members, self._ledger.latest())
-
-    def _expected(self, plan: Plan, pool: Pool, spec: ProbeSpec, situation: Situation) -> tuple[ExpectedPath, ...]:
-        """The paths to test: those of the sample, and faults of earlier ones until they are gone."""
-        ends = self._ends(plan, pool, spec, situation)
-        sample = self._samples.of(ends, path_modes(plan), self.cycle.number)
-        results = last_results(self._ledger.latest(), spec).items()
-        faults = frozenset(target for target, result in results if must_pass_again(result))
-        return judged_paths(ends, sample, faults) if faults else sample
-
-    def _counting(self, plan: Plan, spec: ProbeSpec, situation: Situation) -> dict[str, Result]:
-        """The results under this plan that no change of either end has made stale."""
-        changed = situation.changed
-        results = last_results(self._ledger.latest(), spec, plan.digest)
-        return {
-            target: result
-            for target, result in results.items()
-            if result.received >= max(changed.get(end.partition(":")[0], 0.0) for end in target.split(">"))
-        }
-
-    def _must_wait(
-        self, spec: ProbeSpec, path: ExpectedPath, situation: Situation, connected: AbstractSet[str]
-    ) -> bool:
-        if self._not_before.get((spec.id, path.target), 0.0) > self._clock.now():
-            return True
-        # Connectivity is open by the verdict on both ends, or by each of the path's last runs.
-        if all("connectivity" in situation.passed.get(node, ()) for node in path.nodes):
-            connected = frozenset({path.target})
-        return bool(blocked_by(path, spec.probe.partition(".")[0], situation.passed, connected))
-
-    def _turn_cycle(self, plan: Plan, situation: Situation) -> None:
-        tests = [(pool, spec) for pool in plan.pools for spec in pool.tests]
-        if not tests:
-            return
-        expected = [self._expected(plan, pool, spec, situation) for pool, spec in tests]
-        testable, _ = without_unready(
-            {path.target: path for some in expected for path in some}.values(), situation.unready
-        )
-        results = [last_results(self._ledger.latest(), spec) for _, spec in tests]
-        rarest_seconds = max(spec.every_seconds for _, spec in tests)
-        self.cycle = next_cycle(self.cycle, testable, results, now=self._clock.now(), every_seconds=rarest_seconds)
-        self._ledger.tokens |= {CYCLE_NUMBER: self.cycle.number, CYCLE_STARTED: self.cycle.started}
+    @property
+    def _running(self) -> int:
+        return sum(self._busy.values()) // 2
 
     async def _run(self, job: Job) -> None:
         plan = self._situation().plan
         context = replace(self._context, plan_digest=plan.digest if plan else "")
-        client, server = self._endpoint_for(job.path.client), self._endpoint_for(job.path.server)
+        wanted = self._wanted(job)
+        client, server = (self._reach.endpoint(end, wanted.id) for end in (job.path.client, job.path.server))
         path = Path(client, server, rail=job.path.client.rail, path_class=job.path.path_class)
+        probe, now = registry.build(job.spec), self._clock.now
         try:
-            run = await run_path(registry.build(job.spec), path, job.spec, context, clock=self._clock.now)
+            run = await run_path(probe, path, job.spec, context, clock=now, slots=held(wanted))
             if keep_run(run, job.spec, self._ledger, self.deferrals, pool=job.pool.name) is None:
-                self._not_before[job.spec.id, job.path.target] = self._clock.now() + REFUSED_AGAIN_SECONDS
+                self._not_before[job.spec.id, job.path.target] = self._clock.monotonic() + REFUSED_AGAIN_SECONDS
                 _log.info("%s %s: put off, %s", job.spec.id, job.path.target, run.findings[0].summary)
             else:
                 self._again.set()
         finally:
+            self._ended.add((job.spec.id, job.path.target))
             self._busy.subtract(job.path.nodes)
             self._busy = +self._busy
+
+    def _wanted(self, job: Job) -> Wanted:
+        claim, name = self._reach.claim, f"{job.spec.id} {job.path.target}"
+        return Wanted(
+            tuple(self._reach.slots(node) for node in job.path.nodes),
+            claim,
+            f"gate {claim.gate} for {name}",
+            job.spec.limit_seconds,
+            waiting=lambda held_by: _log.debug("%s: waits, %s", name, held_by),
+        )
+
+
+def _turned(make: Callable[[], Outlook], not_before: frozenset[tuple[str, str]]) -> tuple[Cycle, list[Waiting]]:
+    outlook = make()
+    cycle = outlook.next_cycle()
+    return cycle, replace(outlook, cycle=cycle).waiting(not_before)
 
 
 def kept_cycle(ledger: Ledger, now: float) -> Cycle:

@@ -1,8 +1,10 @@
 """What travels between the gate and a node about one end of a test, as JSON; both sides read it here.
 
-``POST /v1/tests`` takes StartTest and answers Started. ``GET /v1/tests/{id}`` answers 200 with the Outcome, or, after
-WAIT_SECONDS while the test runs, 204; its repetition is also how a node knows that its gate lives. ``DELETE`` stops it.
-Refusals and errors are a Problem, with the status that ``problem_of`` gives.
+``POST /v1/leases`` takes a Lease and answers its LeaseState within QUEUE_SECONDS; its repetition keeps the slot, or the
+place in the queue, and ``DELETE /v1/leases/{id}`` gives it back. ``POST /v1/tests`` takes StartTest, in a slot that is
+held, and answers Started. ``GET /v1/tests/{id}`` answers 200 with the Outcome, or, after WAIT_SECONDS while the test
+runs, 204; its repetition is also how a node knows that its gate lives. ``DELETE`` stops it. Refusals and errors are a
+Problem, with the status that ``problem_of`` gives.
 """
 
 from http import HTTPStatus
@@ -14,12 +16,19 @@ from probes import ProbeError
 from probes._endpoint import Outcome, Ready, Refused, TestRequest, Unreachable
 
 WAIT_SECONDS = 5.0
+QUEUE_SECONDS = 2.0
+
+
+class LeaseState(msgspec.Struct, frozen=True):
+    """``held_by`` says who holds the slots that a lease waits for; empty once it has one itself."""
+
+    held_by: str = ""
 
 
 class StartTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One end of a test, and the term of the gate that wants it."""
+    """One end of a test, and the lease in whose slot it runs."""
 
-    term: int
+    lease: str
     request: TestRequest
 
 
@@ -74,6 +83,14 @@ def decode_started(body: bytes, subject: str) -> Started:
         return msgspec.json.decode(body, type=Started)
     except msgspec.DecodeError as error:
         raise Unreachable(f"{subject}: answer unreadable ({error}), id and ready wanted") from error
+
+
+def decode_lease_state(body: bytes, subject: str) -> LeaseState:
+    """Read the answer to a Lease. Raises Unreachable."""
+    try:
+        return msgspec.json.decode(body, type=LeaseState)
+    except msgspec.DecodeError as error:
+        raise Unreachable(f"{subject}: answer unreadable ({error}), the state of a lease wanted") from error
 
 
 def decode_records(body: bytes, subject: str) -> Records:

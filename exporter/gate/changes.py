@@ -48,7 +48,7 @@ def follow(histories: Histories, record: Record, node: str) -> Histories:
     if not changes and facts == before.facts:
         return histories
     changed, change = (record.received, "; ".join(changes)) if changes else (before.changed, before.change)
-    past = {*before.past_boots, before.facts.get(BOOT, "")} - {"", facts[BOOT]}
+    past = {*before.past_boots, before.facts.get(BOOT, "")} - {"", facts.get(BOOT, "")}
     return {**histories, node: NodeHistory(facts, changed, change, tuple(sorted(past)))}
 
 
@@ -71,7 +71,8 @@ def decode_histories(data: bytes) -> Histories:
 
 
 def _facts(run: Run) -> Iterable[tuple[Fact, str]]:
-    yield BOOT, run.boot_id
+    if run.boot_id:
+        yield BOOT, run.boot_id
     for finding in run.findings:
         for name in FACTS:
             if value := finding.facts.get(name):

@@ -44,7 +44,7 @@ def _changed(record: Record, node: str, inputs: GateInputs) -> str:
         return ""
     known = next((one.boot_id for one in inputs.nodes if one.name == node), "")
     boot = known or (history.facts.get(BOOT, "") if history else "")
-    if boot and record.run.boot_id != boot:
+    if boot and record.run.boot_id not in ("", boot):
         return f"{node}: rebooted since, a run after that wanted"
     return ""
 

@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
-from exporter.assignment import Assignment
+from exporter.assignment import Assignment, Claim
 from exporter.fabric.running_tests import RunningTests
-from exporter.fabric.wire import WAIT_SECONDS, Records, StartTest
+from exporter.fabric.wire import QUEUE_SECONDS, WAIT_SECONDS, LeaseState, Records, StartTest
 from exporter.ledger import Ledger
+from exporter.slots import Lease
 from exporter.web.problems import problem
 from exporter.web.services import SERVICES
 
@@ -26,7 +27,12 @@ class Pause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def get_records(request: web.Request) -> web.Response:
-    """Answer with what is newer than ``after``, at the latest after HEARTBEAT_SECONDS; another epoch starts at 0."""
+    """Answer with what is newer than ``after``, at the latest after HEARTBEAT_SECONDS; another epoch starts at 0.
+
+    A gate that asks again and again, by its id and term, is how the node knows who speaks for it.
+    """
+    if request.app[SERVICES].tests is not None:
+        _tests(request).guard.obey(Claim(request.query.get("gate", ""), int(request.query.get("term", "0"))))
     ledger = request.app[SERVICES].ledger
     after = int(request.query.get("after", "0"))
     if request.query.get("epoch", ledger.epoch) != ledger.epoch:
@@ -42,10 +48,22 @@ async def post_assignment(request: web.Request) -> web.Response:
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
+async def post_lease(request: web.Request) -> web.Response:
+    """Give a slot to a lease, keep it, or say who holds all of them; waits a little for one that becomes free."""
+    lease = msgspec.json.decode(await request.read(), type=Lease)
+    return _json(LeaseState(await _tests(request).guard.take_slot(lease, QUEUE_SECONDS)))
+
+
+async def delete_lease(request: web.Request) -> web.Response:
+    """End a lease, or its wait."""
+    _tests(request).guard.slots.give_back(request.match_info["id"])
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
 async def post_test(request: web.Request) -> web.Response:
     """Start one end of a test and answer once it is ready."""
     start = msgspec.json.decode(await request.read(), type=StartTest)
-    return _json(await _tests(request).start(start.request, start.term))
+    return _json(await _tests(request).start(start.request, start.lease))
 
 
 async def get_test(request: web.Request) -> web.Response:
@@ -107,7 +125,7 @@ async def get_snapshot(request: web.Request) -> web.Response:
     operator = request.query.get("operator", "")
     if not operator.strip():
         return problem(HTTPStatus.BAD_REQUEST, "no_operator", "operator: none found, who takes the snapshot wanted")
-    return web.Response(body=snapshot(operator), content_type="application/json")
+    return web.Response(body=await snapshot(operator), content_type="application/json")
 
 
 def _tests(request: web.Request) -> RunningTests:

@@ -34,6 +34,8 @@ def make_app(services: Services) -> web.Application:
             web.get("/gate/evidence/{sha256}", pages.get_evidence),
             web.get("/v1/records", api.get_records),
             web.post("/v1/assignment", api.post_assignment),
+            web.post("/v1/leases", api.post_lease),
+            web.delete("/v1/leases/{id}", api.delete_lease),
             web.post("/v1/tests", api.post_test),
             web.get("/v1/tests/{id}", api.get_test),
             web.delete("/v1/tests/{id}", api.delete_test),

@@ -7,7 +7,7 @@ import msgspec
 from aiohttp import web
 
 from exporter.fabric.wire import Problem, problem_of
-from exporter.keys import Unauthorized
+from exporter.keys import EPOCH_HEADER, Unauthorized
 from probes import ProbeError
 from probes._endpoint import Refused
 
@@ -26,7 +26,10 @@ async def answer_problems(request: web.Request, handler: Handler) -> web.StreamR
     try:
         return await handler(request)
     except Unauthorized as error:
-        return problem(HTTPStatus.UNAUTHORIZED, "unauthorized", str(error))
+        answer = problem(HTTPStatus.UNAUTHORIZED, "unauthorized", str(error))
+        if error.epoch:
+            answer.headers[EPOCH_HEADER] = error.epoch
+        return answer
     except (Refused, ProbeError) as error:
         status, body = problem_of(error)
         return web.Response(status=status, body=body, content_type="application/json")

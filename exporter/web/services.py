@@ -1,6 +1,6 @@
 """What the HTTP face is given: everything behind it, passed in once."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -45,7 +45,7 @@ class Services:
     view: Callable[[], GateView] | None = None
     paths: Callable[[], Any] = field(default=tuple)
     explain: Callable[[str, str], Any] | None = None
-    snapshot: Callable[[str], bytes] | None = None
+    snapshot: Callable[[str], Awaitable[bytes]] | None = None
     pages: Pages = field(default_factory=Pages)
     not_ready: Callable[[], str] = _nothing_wrong
 

@@ -4,7 +4,7 @@ Source: infiniband-diags, ibstat.c and the ibstatus script.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from probes.tools.pasted import read_pasted
 from probes.tools.ports import (
@@ -13,6 +13,7 @@ from probes.tools.ports import (
     empty_labels,
     is_software,
     ports_are_missing,
+    read_fields,
     read_lid,
     read_link_layer,
     read_physical_state,
@@ -38,10 +39,10 @@ def parse_ibstat(text: str) -> PortReport:
     """Read the output for one or many devices; never raises. A device without a port section gets port 0."""
     pasted = read_pasted(text)
     sections = _sections(pasted.lines)
-    about = {device: dict(_fields(lines)) for device, number, lines in sections if number == 0}
+    about = {device: dict(read_fields(_FIELD, lines)) for device, number, lines in sections if number == 0}
     with_ports = {device for device, number, _ in sections if number}
     ports = tuple(
-        _port(device, number, about.get(device, {}), _fields(lines))
+        _port(device, number, about.get(device, {}), read_fields(_FIELD, lines))
         for device, number, lines in sections
         if number or device not in with_ports
     )
@@ -64,10 +65,6 @@ def _sections(lines: Iterable[str]) -> list[Section]:
     return sections
 
 
-def _fields(lines: Sequence[str]) -> list[tuple[str, str]]:
-    return [(match[1], match[2].strip()) for line in lines if (match := _FIELD.search(line))]
-
-
 def _port(device: str, number: int, about: dict[str, str], own: list[tuple[str, str]]) -> Port:
     values = {name.lower().replace("physical", "phys").replace(" ", "_"): value for name, value in own}
     firmware = about.get("Firmware version", "")
@@ -85,6 +82,12 @@ def _port(device: str, number: int, about: dict[str, str], own: list[tuple[str, 
         firmware=firmware,
         model=about.get("CA type", ""),
         software=is_software(device) or (about.get("CA type") == "" and values.get("rate") == _SOFTWARE_RATE),
-        complete=number > 0 and bool(read_link_layer(values.get("link_layer", ""))) and "state" in values,
+        complete=number > 0 and _complete(values),
         empty_fields=empty_labels((*about.items(), *own)),
     )
+
+
+def _complete(values: dict[str, str]) -> bool:
+    """All of a port's lines are there, and its LIDs can be read where they are printed."""
+    lids_readable = all(read_lid(values[name]) is not None for name in ("base_lid", "sm_lid") if name in values)
+    return bool(read_link_layer(values.get("link_layer", ""))) and "state" in values and lids_readable

@@ -16,6 +16,7 @@ from probes.tools.ports import (
     empty_labels,
     is_software,
     ports_are_missing,
+    read_fields,
     read_lid,
     read_link_layer,
     read_physical_state,
@@ -43,7 +44,9 @@ def parse_ibv_devinfo(text: str) -> PortReport:
         for index, (name, lines) in enumerate(devices)
         for port in _ports(name, lines, last=index == len(devices) - 1, whole=pasted.whole)
     )
-    announced = {name: read_lid(dict(_fields(lines)).get("phys_port_cnt", "")) or 0 for name, lines in devices}
+    announced = {
+        name: read_lid(dict(read_fields(_FIELD, lines)).get("phys_port_cnt", "")) or 0 for name, lines in devices
+    }
     return PortReport(ports, pasted.elided or ports_are_missing(ports, announced), pasted.noise)
 
 
@@ -59,7 +62,7 @@ def _devices(lines: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 def _ports(device: str, lines: Sequence[str], *, last: bool, whole: bool) -> list[Port]:
     starts = [index for index, line in enumerate(lines) if _PORT.search(line)]
-    general = _fields(lines[: starts[0]] if starts else lines)
+    general = read_fields(_FIELD, lines[: starts[0]] if starts else lines)
     if not starts:
         return [_port(device, 0, general, [], ends_here=last)]
     sections = [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
@@ -67,7 +70,7 @@ def _ports(device: str, lines: Sequence[str], *, last: bool, whole: bool) -> lis
     ports = []
     for index, (number, section) in enumerate(zip(numbers, sections, strict=True)):
         final = last and index == len(sections) - 1
-        fields = _fields(_whole_lines(section) if final and not whole else section)
+        fields = read_fields(_FIELD, _whole_lines(section) if final and not whole else section)
         ports.append(_port(device, number, general, fields[1:], ends_here=final))
     return ports
 
@@ -80,10 +83,6 @@ def _whole_lines(section: Sequence[str]) -> Sequence[str]:
         (match[1] == "link_layer" and read_link_layer(match[2])) or _WHOLE_VALUE.search(match[2])
     )
     return filled if sure else filled[:-1]
-
-
-def _fields(lines: Iterable[str]) -> Fields:
-    return [(match[1], match[2].strip()) for line in lines if (match := _FIELD.search(line))]
 
 
 def _port(device: str, number: int, general: Fields, own: Fields, *, ends_here: bool) -> Port:
@@ -113,10 +112,12 @@ def _port(device: str, number: int, general: Fields, own: Fields, *, ends_here: 
 
 
 def _complete(about: dict[str, str], values: dict[str, str], *, ends_here: bool) -> bool:
-    """All of a port's lines are there. Only old tools print no link_layer; elsewhere its absence means a cut."""
+    """All of a port's lines are there, to be read. Only old tools print no link_layer; else its absence is a cut."""
     if not {"state", "active_mtu", "port_lid"} <= values.keys() or "port_lmc" not in values:
         return False
     if not re.fullmatch(r"0x[0-9a-f]{2}", values["port_lmc"]):
+        return False
+    if any(read_lid(values[name]) is None for name in ("port_lid", "sm_lid") if name in values):
         return False
     verbose = "max_mr_size" in about or "max_msg_sz" in values
     if verbose and read_state(values["state"]) == "ACTIVE" and not any(name.startswith("GID[") for name in values):

@@ -140,6 +140,11 @@ def is_software(device: str, *, vendor: str = "", firmware: str = "") -> bool:
     return vendorless or _SOFTWARE_NAME.match(device) is not None
 
 
+def read_fields(pattern: re.Pattern[str], lines: Iterable[str]) -> list[tuple[str, str]]:
+    """The labels and values of the lines that the pattern (label, value) finds, in their order."""
+    return [(match[1], match[2].strip()) for line in lines if (match := pattern.search(line))]
+
+
 def ports_are_missing(ports: Iterable[Port], announced: Mapping[str, int]) -> bool:
     """Whether a port's lines are not all there, or a device announces more ports than are shown."""
     shown = list(ports)

@@ -21,11 +21,6 @@ class QpAddress:
     psn: int
     gid: str = ""
 
-    @property
-    def gid_is_zero(self) -> bool:
-        """Whether the printed GID is ``::``: the index given has no address, or none was given."""
-        return self.gid == "::"
-
 
 def read_address(line: str) -> tuple[str, QpAddress] | None:
     """``local`` or ``remote`` and the address of such a line; None for any other line."""

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 from probes import Bytes, Finding, HcaClass, Kind, Metric, Ratio, Seconds
 from probes._endpoint import Path, Tool
-from probes._path_bandwidth import Volume, bandwidth_request, measure_bandwidth
-from probes._path_counters import Allowance
+from probes._path_bandwidth import measure_bandwidth, sent_bytes
 from probes._path_reasons import PATH_REASONS
 from probes._path_samples import COUNTER_METRICS
 
@@ -53,12 +52,8 @@ class Probe:
     @property
     def run_bytes(self) -> int:
         """Bytes that one run sends over its path, the warm-up included."""
-        volume = Volume(self.message, self.volume, self.queue_pairs)
-        return (self.repeats + 1) * volume.iterations * self.message * self.queue_pairs
+        return sent_bytes(self)
 
     async def run(self, path: Path) -> Iterable[Finding]:
         """Test the path from its client to its server."""
-        volume = Volume(self.message, self.volume, self.queue_pairs)
-        request = bandwidth_request(Tool.WRITE_BW, volume, self.test_limit)
-        allowance = Allowance(self.errors_at_most, self.losses_at_most)
-        return await measure_bandwidth(path, request, self.repeats, allowance, "write_bandwidth_bytes_per_second")
+        return await measure_bandwidth(path, self, Tool.WRITE_BW, "write_bandwidth_bytes_per_second")

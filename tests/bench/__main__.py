@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import idle, imports, scrape, start
+from tests.bench import gate_loop, idle, imports, kubernetes_nodes, scrape, start
 from tests.bench.figures import Figure, show
 
 NICENESS = -15
@@ -15,7 +15,9 @@ SECTIONS: dict[str, Callable[[Path], Iterator[Figure]]] = {
     "scrape": scrape.figures,
     "start": start.figures,
     "imports": imports.figures,
+    "gate": gate_loop.figures,
     "idle": idle.figures,
+    "kubernetes": kubernetes_nodes.figures,
 }
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from exporter.assignment import Assignment, Budget, Member
+from exporter.assignment import Assignment, Budget, Claim, Member
 from exporter.guard import Guard, PortLoad
+from exporter.slots import Lease
 from probes._endpoint import Refused, TestRequest, Tool
 
 QUIET = PortLoad(0.0, 50e9)
@@ -24,17 +25,27 @@ ASSIGNMENT = Assignment(
 )
 CLIENT = TestRequest(Tool.WRITE_BW, "rxe0", "node-b", 100, 10, 10.0, peer_port=20001)
 SERVER = replace(CLIENT, peer_port=None)
+HELD = "lease1"
+GATE = Claim("g1", 3)
 
 
 class Machine:
-    """A clock and a port whose load is settable."""
+    """Two clocks and a port whose load is settable."""
 
     def __init__(self) -> None:
-        self.now = 1_800_000_000.0
+        self.time = 1_800_000_000.0
+        self.waited = 5000.0
         self.load = QUIET
 
-    def clock(self) -> float:
-        return self.now
+    def now(self) -> float:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.waited
+
+    def advance(self, seconds: float) -> None:
+        self.time += seconds
+        self.waited += seconds
 
     async def measure_load(self, request: TestRequest) -> PortLoad:
         return self.load
@@ -46,8 +57,15 @@ def machine() -> Machine:
 
 
 def make_guard(machine: Machine, assignment: Assignment | None = ASSIGNMENT, **options: Any) -> Guard:
+    """A guard on whose node a slot is held under HELD."""
     tokens = options.pop("tokens", {})
-    return Guard(lambda: assignment, tokens, machine.clock, measure_load=machine.measure_load, **options)
+    guard = Guard(lambda: assignment, tokens, machine, measure_load=machine.measure_load, **options)
+    guard.slots.ask(lease())
+    return guard
+
+
+def lease(name: str = HELD, claim: Claim = GATE, holder: str = "gate g1 for bw") -> Lease:
+    return Lease(name, claim, holder, 60.0)
 
 
 def changed(**changes: Any) -> Assignment:
@@ -55,9 +73,9 @@ def changed(**changes: Any) -> Assignment:
     return msgspec.structs.replace(ASSIGNMENT, budget=budget, **changes)
 
 
-async def refusal(guard: Guard, request: TestRequest = CLIENT, term: int = 3) -> tuple[str, str]:
+async def refusal(guard: Guard, request: TestRequest = CLIENT) -> tuple[str, str]:
     with pytest.raises(Refused) as raised:
-        await guard.admit(request, term)
+        await guard.admit(request, HELD)
     assert guard.deferrals == {raised.value.reason: 1}
     assert guard.tests_outstanding == 0
     assert not guard.test_bytes
@@ -66,9 +84,9 @@ async def refusal(guard: Guard, request: TestRequest = CLIENT, term: int = 3) ->
 
 async def test_a_planned_test_on_a_quiet_port_is_admitted_and_counted(machine: Machine):
     guard = make_guard(machine)
-    assert await guard.admit(CLIENT, 3) == ""
+    assert await guard.admit(CLIENT, HELD) == ""
     assert (guard.tests_outstanding, guard.test_bytes, guard.deferrals) == (1, {"sent": 1000}, {})
-    guard.release()
+    guard.release(HELD)
     assert guard.tests_outstanding == 0
 
 
@@ -86,7 +104,6 @@ async def test_a_planned_test_on_a_quiet_port_is_admitted_and_counted(machine: M
             changed(members=(Member("node-a"),)),
             ("peer_unplanned", "node-a: peer 'node-b' is no member, a planned one wanted"),
         ),
-        (changed(term=4), ("old_term", "node-a: request of term 3, at least 4 wanted")),
         (
             changed(budget={"bytes_per_node_per_hour": 999}),
             ("budget", "node-a: 1000 bytes wanted, more than the whole 999 of an hour"),
@@ -118,29 +135,107 @@ async def test_integers_out_of_bounds_are_refused(machine: Machine, changes: dic
 
 async def test_a_term_once_seen_outdates_lower_ones(machine: Machine):
     guard = make_guard(machine)
-    await guard.admit(CLIENT, 7)
-    guard.release()
-    with pytest.raises(Refused, match="request of term 6, at least 7 wanted"):
-        await guard.admit(CLIENT, 6)
+    with pytest.raises(Refused, match="node-a: gate g0 of term 2 found, at least 3 wanted"):
+        guard.obey(Claim("g0", 2))
+    guard.obey(Claim("g2", 7))
+    with pytest.raises(Refused, match="gate g1 of term 6 found, at least 7 wanted"):
+        guard.obey(Claim("g1", 6))
+    assert guard.deferrals == {"old_term": 2}
 
 
-async def test_one_test_runs_at_a_time_by_default(machine: Machine):
+async def test_of_two_gates_of_one_term_the_first_is_obeyed_until_it_was_silent(machine: Machine):
     guard = make_guard(machine)
-    await guard.admit(CLIENT, 3)
-    with pytest.raises(Refused, match="node-a: 1 test ends running, at most 1 wanted"):
-        await guard.admit(SERVER, 3)
+    guard.obey(GATE)
+    machine.advance(4)
+    with pytest.raises(Refused) as raised:
+        guard.obey(Claim("g2", 3))
+    assert (raised.value.reason, raised.value.summary) == (
+        "two_gates",
+        "node-a: gates g2 and g1 spoke 4 s ago, both of term 3; one gate wanted",
+    )
+    guard.obey(GATE)
+    machine.advance(10.1)
+    guard.obey(Claim("g2", 3))
+    with pytest.raises(Refused, match="gates g1 and g2 spoke 0 s ago"):
+        guard.obey(GATE)
+    assert guard.deferrals == {"two_gates": 2}
+
+
+async def test_a_gate_of_a_newer_term_takes_over_at_once(machine: Machine):
+    guard = make_guard(machine)
+    guard.obey(GATE)
+    guard.obey(Claim("g2", 4))
+    assert guard.leader.gate == "g2"
+
+
+async def test_a_person_claims_nothing_beside_a_gate(machine: Machine):
+    guard = make_guard(machine)
+    guard.obey(GATE)
+    guard.obey(Claim())
+    assert guard.leader.gate == "g1"
+
+
+async def test_a_lease_of_a_second_gate_is_refused_and_ends_where_it_was_held(machine: Machine):
+    guard = make_guard(machine)
+    guard.obey(Claim("g2", 4))
+    with pytest.raises(Refused, match="gate g1 of term 3 found, at least 4 wanted"):
+        await guard.take_slot(lease(), 0)
+    assert await refusal(guard_counted_anew(guard)) == (
+        "no_lease",
+        "node-a: a test without a slot of this node, a lease of one wanted",
+    )
+
+
+def guard_counted_anew(guard: Guard) -> Guard:
+    guard.deferrals.clear()
+    return guard
+
+
+@pytest.mark.parametrize(
+    ("assignment", "reason"),
+    [(None, "no_assignment"), (changed(reviewed=False), "plan_unreviewed"), (changed(pool=""), "node_unplanned")],
+)
+async def test_no_slot_is_given_where_nothing_would_be_tested(
+    machine: Machine, assignment: Assignment | None, reason: str
+):
+    guard = make_guard(machine, assignment)
+    with pytest.raises(Refused) as raised:
+        await guard.take_slot(lease("lease2"), 0)
+    assert (raised.value.reason, guard.deferrals) == (reason, {reason: 1})
+
+
+async def test_no_slot_is_given_while_paused_and_the_wait_for_one_counts_once(machine: Machine):
+    guard = make_guard(machine)
+    assert await guard.take_slot(lease("lease2"), 0) == "gate g1 for bw since 0 s"
+    guard.pause("ana")
+    with pytest.raises(Refused, match="testing paused by ana"):
+        await guard.take_slot(lease("lease2"), 0)
+    assert guard.deferrals == {"paused": 1}
+
+
+async def test_a_test_needs_a_slot(machine: Machine):
+    guard = make_guard(machine)
+    with pytest.raises(Refused, match="a test without a slot of this node"):
+        await guard.admit(CLIENT, "another")
+
+
+async def test_one_test_runs_in_a_slot(machine: Machine):
+    guard = make_guard(machine)
+    await guard.admit(CLIENT, HELD)
+    with pytest.raises(Refused, match="node-a: 1 test ends running in this slot, at most 1 wanted"):
+        await guard.admit(SERVER, HELD)
 
 
 async def test_two_requests_at_the_same_moment_do_not_both_pass(machine: Machine):
     guard = make_guard(machine)
-    answers = await asyncio.gather(guard.admit(CLIENT, 3), guard.admit(CLIENT, 3), return_exceptions=True)
+    answers = await asyncio.gather(guard.admit(CLIENT, HELD), guard.admit(CLIENT, HELD), return_exceptions=True)
     assert [type(answer) for answer in answers] == [str, Refused]
 
 
 async def test_both_ends_of_a_path_inside_one_node_are_one_test(machine: Machine):
     guard = make_guard(machine)
-    await guard.admit(replace(SERVER, peer="node-a"), 3)
-    await guard.admit(replace(CLIENT, peer="node-a"), 3)
+    await guard.admit(replace(SERVER, peer="node-a"), HELD)
+    await guard.admit(replace(CLIENT, peer="node-a"), HELD)
     assert guard.test_bytes == {"received": 1000, "sent": 1000}
 
 
@@ -148,26 +243,26 @@ async def test_bytes_are_budgeted_across_restarts(machine: Machine):
     tokens: dict[str, float] = {}
     spent: list[bool] = []
     guard = make_guard(machine, tokens=tokens, spent=lambda: spent.append(True))
-    await guard.admit(replace(CLIENT, iterations=95), 3)
+    await guard.admit(replace(CLIENT, iterations=95), HELD)
     assert spent == [True]
     again = make_guard(machine, tokens=tokens)
     assert await refusal(again) == ("budget", "node-a: 1000 bytes wanted, within budget in 180 s")
-    machine.now += 180
-    assert await again.admit(CLIENT, 3) == ""
+    machine.advance(180)
+    assert await again.admit(CLIENT, HELD) == ""
 
 
 async def test_tests_that_send_both_ways_cost_both_ways(machine: Machine):
     guard = make_guard(machine)
-    await guard.admit(replace(CLIENT, tool=Tool.RC_PINGPONG), 3)
+    await guard.admit(replace(CLIENT, tool=Tool.RC_PINGPONG), HELD)
     assert guard.test_bytes == {"sent": 1000, "received": 1000}
-    guard.release()
+    guard.release(HELD)
     with pytest.raises(Refused, match="8200 bytes wanted"):
-        await guard.admit(replace(CLIENT, tool=Tool.WRITE_LAT, iterations=41), 3)
+        await guard.admit(replace(CLIENT, tool=Tool.WRITE_LAT, iterations=41), HELD)
 
 
 async def test_a_read_client_receives(machine: Machine):
     guard = make_guard(machine)
-    await guard.admit(replace(CLIENT, tool=Tool.READ_BW), 3)
+    await guard.admit(replace(CLIENT, tool=Tool.READ_BW), HELD)
     assert guard.test_bytes == {"received": 1000}
 
 
@@ -189,7 +284,7 @@ async def test_a_port_in_use_by_others_defers_and_takes_nothing(machine: Machine
 )
 async def test_a_load_that_cannot_be_told_is_allowed_with_a_note(machine: Machine, load: PortLoad, note: str):
     machine.load = load
-    assert await make_guard(machine).admit(CLIENT, 3) == note
+    assert await make_guard(machine).admit(CLIENT, HELD) == note
 
 
 async def test_a_pause_file_pauses_and_its_removal_resumes(machine: Machine, tmp_path: Path):
@@ -198,7 +293,7 @@ async def test_a_pause_file_pauses_and_its_removal_resumes(machine: Machine, tmp
     guard = make_guard(machine, pause_file=file)
     assert await refusal(guard) == ("paused", f"node-a: testing paused by pause file {file}")
     file.unlink()
-    assert await guard.admit(CLIENT, 3) == ""
+    assert await guard.admit(CLIENT, HELD) == ""
 
 
 async def test_a_pause_by_the_api_survives_a_restart(machine: Machine, tmp_path: Path):
@@ -216,22 +311,9 @@ def test_running_tests_end_when_paused_disabled_or_without_a_gate(machine: Machi
     guard.pause("ana")
     assert guard.must_stop() == "paused"
     guard.resume()
-    machine.now += 10.1
+    machine.advance(10.1)
     assert guard.must_stop() == "gate_lost"
     guard.heard()
     assert guard.must_stop() == ""
     assert make_guard(machine, changed(budget={"tests_enabled": False})).must_stop() == "tests_disabled"
     assert make_guard(machine, None).must_stop() == "tests_disabled"
-
-
-async def test_a_dry_run_says_what_would_happen_and_takes_nothing(machine: Machine):
-    tokens: dict[str, float] = {}
-    guard = make_guard(machine, tokens=tokens)
-    assert await guard.dry_run(CLIENT, 3) == "ib_write_bw on rxe0, peer node-b: 1000 bytes, allowed now"
-    machine.load = PortLoad(1e9, 50e9)
-    said = await guard.dry_run(CLIENT, 3)
-    assert said.endswith("refused now (port_busy): rxe0: 2.0% of the port's rate in use by others, at most 1.0% wanted")
-    guard.pause("ana")
-    said = await guard.dry_run(CLIENT, 3)
-    assert said.endswith("refused now (paused): node-a: testing paused by ana")
-    assert (tokens, guard.deferrals, guard.test_bytes) == ({}, {}, {})

@@ -7,18 +7,35 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from exporter.assignment import Assignment, Budget, Member
+from exporter.assignment import Assignment, Budget, Claim, Member
 from exporter.fabric.running_tests import RunningTests
 from exporter.guard import Guard, PortLoad
+from exporter.slots import Lease
 from probes._endpoint import Ended, Endpoint, Outcome, Ready, TestRequest
 
 
 class Clock:
+    """Wall time and waiting time; ``advance`` moves both, and only ``set_back`` moves the wall alone."""
+
     def __init__(self) -> None:
-        self.now = 1_800_000_000.0
+        self.time = 1_800_000_000.0
+        self.waited = 5000.0
 
     def __call__(self) -> float:
-        return self.now
+        return self.time
+
+    def now(self) -> float:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.waited
+
+    def advance(self, seconds: float) -> None:
+        self.time += seconds
+        self.waited += seconds
+
+    def set_back(self, seconds: float) -> None:
+        self.time -= seconds
 
 
 class ToolEnd:
@@ -62,6 +79,12 @@ class Node:
         self.start_error: Exception | None = None
         self.guard = Guard(lambda: self.assignment, {}, clock, measure_load=quiet)
         self.tests = RunningTests(self.guard, self._endpoint)
+        self.lease = self.held("lease1")
+
+    def held(self, name: str) -> str:
+        """Take a slot under that id."""
+        assert self.guard.slots.ask(Lease(name, Claim(), "a test", 600.0)) == ""
+        return name
 
     def _endpoint(self, hca: str) -> Endpoint:
         self.ends.append(ToolEnd("node-b", hca, self.start_error))

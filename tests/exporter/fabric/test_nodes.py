@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from exporter.assignment import Assignment, Budget
+from exporter.assignment import Assignment, Budget, Claim
 from exporter.evidence import EvidenceStore
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.fabric.nodes import Membership, NodeFollower
@@ -14,6 +14,7 @@ from exporter.fabric.wire import Problem, Records
 from exporter.ledger import Ledger, Record
 from probes import Evidence, Finding, Run, Status, Subject
 
+CLAIM = Claim("gate-1", 1)
 ASSIGNMENT = Assignment("lab", "node-b", "pool", "digest", term=1, budget=Budget())
 
 
@@ -75,7 +76,9 @@ class Gate:
         self.assignment = ASSIGNMENT
         self.slept: list[float] = []
         self.failed = asyncio.Event()
-        self.follower = NodeFollower(client, self.ledger, lambda: self.assignment, clock, self._sleep)
+        self.follower = NodeFollower(
+            client, self.ledger, lambda: self.assignment, clock, claim=lambda: CLAIM, sleep=self._sleep
+        )
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -104,13 +107,13 @@ async def test_records_arrive_as_the_node_judged_them_with_the_age_that_they_had
     fake: FakeNode, gate: Gate, clock: Any
 ):
     sent = fake.ledger.put(run(), fresh_seconds=210, pool="pool")
-    clock.now += 7
+    clock.advance(7)
     (record,) = await gate.receive()
-    assert record == msgspec.structs.replace(sent, seq=1, received=clock.now - 7)
+    assert record == msgspec.structs.replace(sent, seq=1, received=clock.time - 7)
     state = gate.follower.state
     assert (state.membership, state.heard, state.epoch, state.problem) == (
         Membership.REACHABLE,
-        clock.now,
+        clock.time,
         fake.ledger.epoch,
         "",
     )
@@ -194,7 +197,7 @@ async def test_a_node_that_says_nothing_for_ten_seconds_is_silent(
     task = asyncio.create_task(gate.follower.follow())
     await gate.failed.wait()
     assert gate.follower.state.membership is Membership.UNKNOWN
-    clock.now += 10.1
+    clock.advance(10.1)
     state = gate.follower.state
     assert (state.membership, state.heard) == (Membership.SILENT, 0.0)
     assert state.problem.startswith("node-b: ")

@@ -10,7 +10,7 @@ from aiohttp import web
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.fabric.remote import RemoteEndpoint
 from exporter.fabric.wire import StartTest, problem_of
-from exporter.keys import Message, Unauthorized, Verifier, node_key
+from exporter.keys import EPOCH_HEADER, Message, Unauthorized, Verifier, node_key
 from probes import ProbeError
 from probes._endpoint import Ended, Ready, Refused, TestRequest, Unreachable
 
@@ -25,13 +25,13 @@ def application(node: Any, verifier: Verifier) -> web.Application:
         try:
             verifier.check(request.headers.get("Authorization", ""), message)
         except Unauthorized as error:
-            raise web.HTTPUnauthorized(text=str(error)) from error
+            raise web.HTTPUnauthorized(text=str(error), headers={EPOCH_HEADER: error.epoch}) from error
 
     async def start(request: web.Request) -> web.Response:
         await check(request)
         wanted = msgspec.json.decode(await request.read(), type=StartTest)
         try:
-            return web.Response(body=msgspec.json.encode(await node.tests.start(wanted.request, wanted.term)))
+            return web.Response(body=msgspec.json.encode(await node.tests.start(wanted.request, wanted.lease)))
         except (Refused, ProbeError) as error:
             status, body = problem_of(error)
             return web.Response(status=status, body=body)
@@ -52,7 +52,7 @@ def application(node: Any, verifier: Verifier) -> web.Application:
 
 
 def endpoint(session: aiohttp.ClientSession, url: str, clock: Any, key: bytes = KEY) -> RemoteEndpoint:
-    return RemoteEndpoint(NodeClient(session, Address("node-b", url, key), clock), "mlx5_0", lambda: 1)
+    return RemoteEndpoint(NodeClient(session, Address("node-b", url, key), clock), "mlx5_0", "lease1")
 
 
 @pytest.fixture
@@ -108,6 +108,23 @@ async def test_another_nodes_key_drives_nothing(
     with pytest.raises(Unreachable, match="node-b: HTTP status 401 found, 200 wanted"):
         await other.start(request_of_client)
     assert node.ends == []
+
+
+async def test_a_node_that_began_a_new_life_is_asked_again_for_this_one(
+    session: aiohttp.ClientSession, node: Any, clock: Any, serve: Any, request_of_client: TestRequest
+):
+    lives = [Verifier(KEY, clock), Verifier(KEY, clock)]
+    current = lives[0]
+
+    class Current:
+        def check(self, header: str, message: Message) -> None:
+            current.check(header, message)
+
+    remote = endpoint(session, await serve(application(node, Current())), clock)
+    await remote.start(request_of_client)
+    current = lives[1]
+    await remote.stop()
+    assert (await remote.wait()).ended is Ended.STOPPED
 
 
 async def test_a_node_that_does_not_listen_is_unreachable(

@@ -10,7 +10,6 @@ from exporter.fabric.rounds import (
     next_cycle,
     next_due,
     sample_to_judge,
-    seconds_until_due,
     telling,
     without_unready,
 )
@@ -39,8 +38,15 @@ def test_a_path_that_was_never_tested_comes_first():
 def test_nothing_is_due_before_its_interval_and_the_oldest_after_it():
     assert pick(PASSED) is None
     assert pick(PASSED, now=NOW + 2 * HOUR) == PATHS[-1].target
-    assert seconds_until_due(PATHS, PASSED, now=NOW, every_seconds=HOUR) == HOUR - 60 - 11
-    assert seconds_until_due((), {}, now=NOW, every_seconds=HOUR) == float("inf")
+
+
+def test_a_result_from_before_the_clock_was_set_back_is_not_waited_for():
+    assert pick(PASSED, now=NOW - HOUR) == PATHS[0].target
+
+
+def test_a_cycle_from_before_the_clock_was_set_back_begins_again():
+    passed = {path.target: Result(NOW - HOUR - 1, Status.PASS) for path in PATHS}
+    assert next_cycle(Cycle(3, NOW), PATHS, [passed], now=NOW - HOUR, every_seconds=60.0) == Cycle(3, NOW - HOUR)
 
 
 def test_a_missed_target_is_measured_again_before_anything_else():

@@ -13,7 +13,7 @@ READY = Ready("::ffff:192.0.2.1", 1, 20001, 1024, "Ethernet")
 
 
 async def test_a_test_starts_is_waited_for_and_given_back(node: Any, request_of_client: TestRequest):
-    started = await node.tests.start(request_of_client, 1)
+    started = await node.tests.start(request_of_client, node.lease)
     assert started.ready == READY
     assert node.ends[0].started == [request_of_client]
     assert node.guard.tests_outstanding == 1
@@ -28,19 +28,19 @@ async def test_a_test_starts_is_waited_for_and_given_back(node: Any, request_of_
 async def test_a_refused_test_starts_nothing(node: Any, request_of_client: TestRequest):
     node.guard.pause("ana")
     with pytest.raises(Refused) as raised:
-        await node.tests.start(request_of_client, 1)
+        await node.tests.start(request_of_client, node.lease)
     assert (raised.value.reason, node.ends) == ("paused", [])
 
 
 async def test_a_test_that_cannot_start_gives_its_place_back(node: Any, request_of_client: TestRequest):
     node.start_error = ProbeError("tool_missing", "node-b: ib_write_bw not found on the path, it is needed")
     with pytest.raises(ProbeError):
-        await node.tests.start(request_of_client, 1)
+        await node.tests.start(request_of_client, node.lease)
     assert node.guard.tests_outstanding == 0
 
 
 async def test_pausing_ends_running_tests_at_the_next_look(node: Any, request_of_client: TestRequest):
-    started = await node.tests.start(request_of_client, 1)
+    started = await node.tests.start(request_of_client, node.lease)
     looks = asyncio.Event()
 
     async def sleep(_seconds: float) -> None:
@@ -60,9 +60,9 @@ async def test_pausing_ends_running_tests_at_the_next_look(node: Any, request_of
 async def test_tests_end_when_the_gate_is_lost_or_the_plan_forbids_them(
     node: Any, clock: Any, request_of_client: TestRequest, reason: str
 ):
-    started = await node.tests.start(request_of_client, 1)
+    started = await node.tests.start(request_of_client, node.lease)
     if reason == "gate_lost":
-        clock.now += 11
+        clock.advance(11)
     else:
         budget = msgspec.structs.replace(node.assignment.budget, tests_enabled=False)
         node.assignment = msgspec.structs.replace(node.assignment, budget=budget)
@@ -73,7 +73,7 @@ async def test_tests_end_when_the_gate_is_lost_or_the_plan_forbids_them(
 
 
 async def test_the_end_of_the_process_ends_its_tests(node: Any, request_of_client: TestRequest):
-    started = await node.tests.start(request_of_client, 1)
+    started = await node.tests.start(request_of_client, node.lease)
     supervisor = asyncio.create_task(node.tests.supervise(lambda _seconds: asyncio.sleep(0)))
     await asyncio.sleep(0)
     supervisor.cancel()
@@ -95,7 +95,7 @@ async def test_a_pause_while_the_tool_starts_is_not_missed(node: Any, request_of
     end = SlowEnd()
     node.tests._endpoint_for = lambda _hca: end
     with pytest.raises(Refused) as raised:
-        await node.tests.start(request_of_client, 1)
+        await node.tests.start(request_of_client, node.lease)
     assert (raised.value.reason, end.stopped, node.guard.tests_outstanding) == ("paused", True, 0)
 
 
@@ -108,9 +108,10 @@ async def test_an_unknown_id_is_a_key_error_and_stopping_it_is_nothing(node: Any
 async def test_old_outcomes_are_forgotten_but_running_tests_are_not(node: Any, request_of_client: TestRequest):
     budget = msgspec.structs.replace(node.assignment.budget, tests_per_node=2)
     node.assignment = msgspec.structs.replace(node.assignment, budget=budget)
-    running = await node.tests.start(request_of_client, 1)
+    running = await node.tests.start(request_of_client, node.lease)
+    second = node.held("lease2")
     for number in range(70):
-        started = await node.tests.start(replace(request_of_client, iterations=10 + number), 1)
+        started = await node.tests.start(replace(request_of_client, iterations=10 + number), second)
         node.ends[-1].end()
         await node.tests.wait(started.id, 10)
     assert await node.tests.wait(running.id, 0) is None
@@ -118,7 +119,7 @@ async def test_old_outcomes_are_forgotten_but_running_tests_are_not(node: Any, r
 
 
 async def test_a_gate_in_the_same_process_is_held_to_the_same_guard(node: Any, request_of_client: TestRequest):
-    end = GuardedEndpoint("node-b", "mlx5_0", node.tests, lambda: 1)
+    end = GuardedEndpoint("node-b", "mlx5_0", node.tests, node.lease)
     with pytest.raises(Unreachable, match="no test started, one needed"):
         await end.wait()
     assert await end.start(request_of_client) == READY

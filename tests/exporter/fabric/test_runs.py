@@ -1,6 +1,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -86,12 +87,14 @@ def unknown(reason: str, summary: str) -> Finding:
     ],
 )
 async def test_every_answer_becomes_one_run(answer: Any, finding: Finding, outcome: str, clock: Any):
-    assert await run_path(Probe(answer), PATH, SPEC, CONTEXT, clock=clock) == whole(finding, outcome)
+    assert await run_path(Probe(answer), PATH, SPEC, CONTEXT, clock=clock, slots=nullcontext()) == whole(
+        finding, outcome
+    )
 
 
 async def test_a_run_over_its_limit_is_ended_and_unknown(clock: Any):
     probe, spec = Hanging(), ProbeSpec(SPEC.probe, SPEC.id, limit_seconds=0.01)
-    run = await run_path(probe, PATH, spec, CONTEXT, clock=clock)
+    run = await run_path(probe, PATH, spec, CONTEXT, clock=clock, slots=nullcontext())
     sentence = "node-a mlx5_0 to node-b mlx5_1: no end after 0.01 s, an end within them wanted"
     assert run == whole(unknown("timeout", sentence), "timeout")
     assert probe.stopped

@@ -5,15 +5,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from exporter.assignment import Budget, ProbeSpec
+from exporter.assignment import Budget, Claim, ProbeSpec
 from exporter.evidence import EvidenceStore
 from exporter.fabric.expected import PathEnd
+from exporter.fabric.outlook import Situation
 from exporter.fabric.rounds import Cycle
-from exporter.fabric.tester import CYCLE_NUMBER, CYCLE_STARTED, PathTester, Situation, kept_cycle
+from exporter.fabric.tester import CYCLE_NUMBER, CYCLE_STARTED, PathTester, kept_cycle
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Nodes, PathMode, Plan, Pool, Review
 from exporter.settings import KnownMember
+from exporter.slots import Lease
 from probes import ProbeError
 from probes._endpoint import Endpoint, Outcome, Ready, TestRequest, Tool
 
@@ -30,6 +32,9 @@ class Ticking:
         self.seconds = 1_800_000_000.0
 
     def now(self) -> float:
+        return self.seconds
+
+    def monotonic(self) -> float:
         return self.seconds
 
     async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
@@ -55,6 +60,32 @@ class MissingTool:
         pass
 
 
+class ReachingAll:
+    """Reaches every node, each with a slot that is always free."""
+
+    claim = Claim("gate-1", 1)
+
+    def __init__(self, asked: asyncio.Queue[tuple[Tool, str]]) -> None:
+        self._asked = asked
+
+    def endpoint(self, end: PathEnd, _lease: str) -> Endpoint:
+        return MissingTool(end, self._asked)
+
+    def slots(self, node: str) -> "FreeSlots":
+        return FreeSlots(node)
+
+
+class FreeSlots:
+    def __init__(self, node: str) -> None:
+        self.node = node
+
+    async def ask(self, _lease: Lease) -> str:
+        return ""
+
+    async def give_back(self, _name: str) -> None:
+        pass
+
+
 @pytest.fixture
 async def asked() -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
     """The tests that a tester asks for, in their order: the tool, and client and server."""
@@ -71,11 +102,8 @@ async def asked() -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
     passed = {node: frozenset({"access", "runtime"}) for node in NODES}
     situation = Situation(plan, tuple(KnownMember(node) for node in NODES), passed)
 
-    def endpoint_for(end: PathEnd) -> Endpoint:
-        return MissingTool(end, queue)
-
     context = RunContext("gate", "host", "", "boot", "0.1")
-    tester = PathTester(ledger, context, clock=clock, endpoint_for=endpoint_for, situation=lambda: situation)
+    tester = PathTester(ledger, context, clock=clock, reach=ReachingAll(queue), situation=lambda: situation)
     task = asyncio.create_task(tester.run())
     yield queue
     task.cancel()

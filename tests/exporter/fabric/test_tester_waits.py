@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from exporter.assignment import Budget, ProbeSpec
+from exporter.assignment import Budget, Claim, ProbeSpec
 from exporter.evidence import EvidenceStore
 from exporter.fabric.expected import PathEnd
-from exporter.fabric.tester import REFUSED_AGAIN_SECONDS, PathTester, Situation
+from exporter.fabric.last_results import ResultsByTest
+from exporter.fabric.outlook import Situation
+from exporter.fabric.samples import Samples
+from exporter.fabric.tester import REFUSED_AGAIN_SECONDS, PathTester
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Nodes, PathMode, Plan, Pool, Review
 from exporter.settings import KnownMember
+from exporter.slots import Lease
 from probes import Finding, ProbeError, Run, Status, Subject
 from probes._endpoint import Outcome, Ready, Refused, TestRequest
 
@@ -42,8 +46,24 @@ class Machines:
     started: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
 
-    def end(self, end: PathEnd) -> "End":
+    claim = Claim("gate-1", 1)
+
+    def endpoint(self, end: PathEnd, _lease: str) -> "End":
         return End(end.node, end.hca, self)
+
+    def slots(self, node: str) -> "FreeSlots":
+        return FreeSlots(node)
+
+
+@dataclass
+class FreeSlots:
+    node: str
+
+    async def ask(self, _lease: Lease) -> str:
+        return ""
+
+    async def give_back(self, _name: str) -> None:
+        pass
 
 
 @dataclass
@@ -80,10 +100,13 @@ class World:
         self.ledger = Ledger(None, EvidenceStore(None), self.now)
         self.tester = PathTester(
             self.ledger, RunContext("gate", "host", "", "boot", "0.1"), clock=self,
-            endpoint_for=self.machines.end, situation=lambda: self.situation,
+            reach=self.machines, situation=lambda: self.situation,
         )  # fmt: skip
 
     def now(self) -> float:
+        return self.seconds
+
+    def monotonic(self) -> float:
         return self.seconds
 
     async def wait(self, event: asyncio.Event, _limit_seconds: float) -> None:
@@ -203,6 +226,7 @@ async def test_pausing_ends_the_running_test_and_frees_its_nodes():
 async def test_the_paths_that_a_verdict_needs_are_known_before_any_test():
     world = World()
     pool = PLAN.pools[0]
-    assert [path.target for path in world.tester.paths_of(pool, PING)] == ["a:rxe0>b:rxe0", "b:rxe0>a:rxe0"]
+    make = world.tester.outlook(ResultsByTest(), Samples())
+    assert [path.target for path in make().paths_of(pool, PING)] == ["a:rxe0>b:rxe0", "b:rxe0>a:rxe0"]
     world.situation = Situation(None)
-    assert world.tester.paths_of(pool, PING) == ()
+    assert world.tester.outlook(ResultsByTest(), Samples()) is None

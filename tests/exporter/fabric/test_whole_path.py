@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from exporter.assignment import Assignment, Budget, Member, ProbeSpec
-from exporter.fabric.guarded import GuardedEndpoint
+from exporter.assignment import Assignment, Budget, Claim, Member, ProbeSpec
+from exporter.fabric.guarded import GuardedEndpoint, OwnSlots
+from exporter.fabric.held import Wanted, held
 from exporter.fabric.port_load import measure_load
 from exporter.fabric.running_tests import RunningTests
 from exporter.fabric.runs import run_path
@@ -60,9 +61,11 @@ class Lab:
         return RunningTests(guard, lambda hca: LocalEndpoint(node, hca))
 
     async def run(self) -> Run:
-        client, server = (GuardedEndpoint(name, "rxe0", self.nodes[name], lambda: 1) for name in ("node-b", "node-a"))
-        context = RunContext("gate", "host", "d1", "boot", "0.1")
-        return await run_path(build(SPEC), FabricPath(client, server), SPEC, context, clock=self.clock)
+        slots = tuple(OwnSlots(name, tests) for name, tests in self.nodes.items())
+        wanted = Wanted(slots, Claim("gate-1", 1), "gate gate-1", probe_seconds=60.0)
+        client, server = (GuardedEndpoint(name, "rxe0", self.nodes[name], wanted.id) for name in ("node-b", "node-a"))
+        path, context = FabricPath(client, server), RunContext("gate", "host", "d1", "boot", "0.1")
+        return await run_path(build(SPEC), path, SPEC, context, clock=self.clock, slots=held(wanted))
 
 
 @pytest.fixture

@@ -30,12 +30,14 @@ def keyed(unkeyed, clock):
     return replace(unkeyed, verifier=Verifier(KEY, clock))
 
 
-def signed(clock, method: str, path: str, body: bytes = b"", key: bytes = KEY) -> dict[str, str]:
-    return {**JSON, "Authorization": sign(key, Message(method, path, body), clock())}
+def signed(services, clock, method: str, path: str, body: bytes = b"", key: bytes = KEY) -> dict[str, str]:
+    return {**JSON, "Authorization": sign(key, Message(method, path, body), clock(), epoch=services.verifier.epoch)}
 
 
 async def test_a_signed_request_is_served(ask, keyed, clock, said):
-    status, _, _ = await ask(keyed, "POST", "/v1/pause", data=BODY, headers=signed(clock, "POST", "/v1/pause", BODY))
+    status, _, _ = await ask(
+        keyed, "POST", "/v1/pause", data=BODY, headers=signed(keyed, clock, "POST", "/v1/pause", BODY)
+    )
     assert (status, said) == (204, [(True, "ana")])
 
 
@@ -44,15 +46,22 @@ async def test_an_unsigned_request_is_refused_where_there_is_a_key(ask, keyed, s
     assert (status, msgspec.json.decode(body, type=Problem).reason, said) == (401, "unauthorized", [])
 
 
+async def test_a_request_for_an_earlier_life_is_refused_and_told_the_present_one(ask, keyed, clock, said):
+    headers = {**JSON, "Authorization": sign(KEY, Message("POST", "/v1/pause", BODY), clock(), epoch="gone")}
+    status, answered, body = await ask(keyed, "POST", "/v1/pause", data=BODY, headers=headers)
+    assert (status, answered["RDMA-Gate-Epoch"], said) == (401, keyed.verifier.epoch, [])
+    assert b"epoch: a signature for another life" in body
+
+
 async def test_another_nodes_key_opens_nothing(ask, keyed, clock, said):
     other = node_key(b"a master key of the cluster", "node-b")
-    headers = signed(clock, "POST", "/v1/pause", BODY, other)
+    headers = signed(keyed, clock, "POST", "/v1/pause", BODY, other)
     assert (await ask(keyed, "POST", "/v1/pause", data=BODY, headers=headers))[0] == 401
     assert said == []
 
 
 async def test_a_signature_does_not_cover_another_body(ask, keyed, clock, said):
-    headers = signed(clock, "POST", "/v1/pause", BODY)
+    headers = signed(keyed, clock, "POST", "/v1/pause", BODY)
     assert (await ask(keyed, "POST", "/v1/pause", data=b'{"paused": false}', headers=headers))[0] == 401
     assert said == []
 
@@ -60,8 +69,8 @@ async def test_a_signature_does_not_cover_another_body(ask, keyed, clock, said):
 async def test_a_signature_covers_the_query_as_it_travels(ask, keyed, clock, ledger):
     path = "/v1/records?after=0&epoch=a%20b"
     ledger.seq = 1
-    assert (await ask(keyed, "GET", path, headers=signed(clock, "GET", path)))[0] == 200
-    assert (await ask(keyed, "GET", "/v1/records?after=1", headers=signed(clock, "GET", path)))[0] == 401
+    assert (await ask(keyed, "GET", path, headers=signed(keyed, clock, "GET", path)))[0] == 200
+    assert (await ask(keyed, "GET", "/v1/records?after=1", headers=signed(keyed, clock, "GET", path)))[0] == 401
 
 
 @pytest.mark.parametrize("path", ["/v1/records?after=0", "/v1/tests/t1", "/v1/evidence/" + "0" * 64])

@@ -5,8 +5,9 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from exporter.assignment import Assignment
-from exporter.fabric.wire import Problem, Records, Started, StartTest
+from exporter.assignment import Assignment, Claim
+from exporter.fabric.wire import LeaseState, Problem, Records, Started, StartTest
+from exporter.slots import Lease
 from exporter.web.app import make_app
 from probes import Evidence, Finding, ProbeError, Run, Status, Subject
 from probes._endpoint import Ended, Outcome, Ready, Refused, TestRequest, Tool
@@ -20,9 +21,28 @@ OUTCOME = Outcome(("ib_write_bw",), Ended.EXIT, 0, "out", "", 1.5, "6.19", READY
 @dataclass
 class Guard:
     times_heard: int = 0
+    obeyed: list[Claim] = field(default_factory=list)
+    asked: list[Lease] = field(default_factory=list)
+    given_back: list[str] = field(default_factory=list)
+
+    @property
+    def slots(self) -> "Guard":
+        return self
 
     def heard(self) -> None:
         self.times_heard += 1
+
+    def obey(self, claim: Claim) -> None:
+        self.obeyed.append(claim)
+        if claim.gate == "gate-2":
+            raise Refused("two_gates", "node-a: gates gate-2 and gate-1")
+
+    async def take_slot(self, lease: Lease, limit_seconds: float) -> str:
+        self.asked.append(lease)
+        return "" if len(self.asked) > 1 else "ana since 2 s"
+
+    def give_back(self, name: str) -> None:
+        self.given_back.append(name)
 
 
 @dataclass
@@ -32,10 +52,10 @@ class FakeTests:
     stopped: list[str] = field(default_factory=list)
     guard: Guard = field(default_factory=Guard)
 
-    async def start(self, request: TestRequest, term: int) -> Started:
+    async def start(self, request: TestRequest, lease: str) -> Started:
         if self.error:
             raise self.error
-        assert (request, term) == (REQUEST, 4)
+        assert (request, lease) == (REQUEST, "lease1")
         return Started("t1", READY)
 
     async def wait(self, name: str, limit_seconds: float) -> Outcome | None:
@@ -64,6 +84,27 @@ async def test_records_are_those_newer_than_asked_for(ask, services, ledger):
     assert (status, records(body)) == (200, Records(ledger.epoch, 2, (first, second), ledger.now()))
     _, _, body = await ask(services, "GET", f"/v1/records?after=1&epoch={ledger.epoch}")
     assert records(body) == Records(ledger.epoch, 2, (second,), ledger.now())
+
+
+async def test_a_gate_that_follows_says_who_it_is_and_a_second_one_is_refused(ask, services):
+    tests = FakeTests()
+    services = replace(services, tests=tests)
+    assert (await ask(services, "GET", "/v1/records?after=-1&gate=gate-1&term=4"))[0] == 200
+    status, _, body = await ask(services, "GET", "/v1/records?after=-1&gate=gate-2&term=4")
+    assert (status, problem(body)) == (409, Problem("two_gates", "node-a: gates gate-2 and gate-1"))
+    assert tests.guard.obeyed == [Claim("gate-1", 4), Claim("gate-2", 4)]
+
+
+async def test_a_slot_is_waited_for_held_and_given_back(ask, services):
+    tests = FakeTests()
+    services = replace(services, tests=tests)
+    lease = Lease("lease1", Claim("gate-1", 4), "gate gate-1 for bw", 60.0)
+    body = msgspec.json.encode(lease)
+    for state in (LeaseState("ana since 2 s"), LeaseState()):
+        status, _, answer = await ask(services, "POST", "/v1/leases", data=body, headers=JSON)
+        assert (status, msgspec.json.decode(answer, type=LeaseState)) == (200, state)
+    assert (await ask(services, "DELETE", "/v1/leases/lease1"))[0] == 204
+    assert (tests.guard.asked, tests.guard.given_back) == ([lease, lease], ["lease1"])
 
 
 async def test_a_follower_of_an_earlier_life_starts_again(ask, services, ledger):
@@ -123,7 +164,7 @@ async def test_a_body_over_the_limit_is_refused(ask, services):
 async def test_a_test_is_started_awaited_and_stopped(ask, services):
     tests = FakeTests()
     services = replace(services, tests=tests)
-    body = msgspec.json.encode(StartTest(4, REQUEST))
+    body = msgspec.json.encode(StartTest("lease1", REQUEST))
     status, _, answer = await ask(services, "POST", "/v1/tests", data=body, headers=JSON)
     assert (status, msgspec.json.decode(answer, type=Started)) == (200, Started("t1", READY))
     assert (await ask(services, "GET", "/v1/tests/t1"))[0] == 204
@@ -138,7 +179,7 @@ async def test_a_test_is_started_awaited_and_stopped(ask, services):
     ("error", "status"), [(Refused("paused", "node-a: paused"), 409), (ProbeError("tool_missing", "absent"), 422)]
 )
 async def test_a_refusal_carries_its_reason(ask, services, error, status):
-    body = msgspec.json.encode(StartTest(4, REQUEST))
+    body = msgspec.json.encode(StartTest("lease1", REQUEST))
     found, _, answer = await ask(
         replace(services, tests=FakeTests(error=error)), "POST", "/v1/tests", data=body, headers=JSON
     )
@@ -146,7 +187,7 @@ async def test_a_refusal_carries_its_reason(ask, services, error, status):
 
 
 async def test_a_command_line_is_no_test_request(ask, services):
-    body = b'{"term": 4, "request": {"tool": "sh", "argv": ["-c", "id"]}}'
+    body = b'{"lease": "lease1", "request": {"tool": "sh", "argv": ["-c", "id"]}}'
     status, _, answer = await ask(replace(services, tests=FakeTests()), "POST", "/v1/tests", data=body, headers=JSON)
     assert (status, problem(answer).reason) == (400, "bad_request")
 

@@ -57,7 +57,7 @@ def test_a_run_that_hung_has_addresses_and_no_result(output: Output) -> None:
 def test_no_gid_is_seen_as_zero(output: Output) -> None:
     local = parse_pingpong(output("ibv_rc_pingpong/no-gid-flag.client.out")).local
     assert local is not None
-    assert local.gid_is_zero
+    assert local.gid == "::"
 
 
 def test_a_line_of_another_run_is_inconsistent(output: Output) -> None:

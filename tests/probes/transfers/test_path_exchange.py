@@ -83,20 +83,12 @@ def test_an_output_cut_anywhere_never_passes_with_another_number(ends: ModuleTyp
     assert 0 < passing <= len("-" * 87) + 2
 
 
-async def test_a_node_that_is_busy_with_another_test_is_asked_again(ends: ModuleType):
-    busy = Refused("node_busy", "node-b: 1 test ends running, at most 1 wanted")
-    path = ends.path_of([busy, busy, ends.played("write-bw-good", "client")], [ends.played("write-bw-good", "server")])
-    result = await exchange(path, REQUEST, (), busy_pauses_seconds=(0, 0))
-    assert judge_repeat(result, path, Allowance()).problem is None
-    assert (len(path.client.asked), path.server.stopped) == (3, 2)
-
-
-async def test_a_node_that_stays_busy_puts_the_test_off(ends: ModuleType):
-    busy = Refused("node_busy", "node-b: 1 test ends running, at most 1 wanted")
+async def test_a_node_that_refuses_is_not_asked_again_and_the_other_end_is_stopped(ends: ModuleType):
+    busy = Refused("node_busy", "node-b: 1 test ends running in this slot, at most 1 wanted")
     path = ends.path_of([busy], [ends.played("write-bw-good", "server")])
     with pytest.raises(Refused, match="1 test ends running"):
-        await exchange(path, REQUEST, (), busy_pauses_seconds=(0, 0))
-    assert len(path.client.asked) == 3
+        await exchange(path, REQUEST)
+    assert (len(path.client.asked), path.server.stopped) == (1, 1)
 
 
 async def test_a_server_whose_client_could_not_connect_is_not_waited_for(ends: ModuleType):
