@@ -35,6 +35,26 @@ class Environment:
     is_root: bool
 
 
+@dataclass(frozen=True, slots=True)
+class KubernetesSettings:
+    """How a gate reads its cluster. ``namespace`` is its own, where the nodes' Service and the Lease are.
+
+    ``kubeconfig`` None: the pod's service account, mounted at ``service_account``. Device plugins are looked for in
+    ``plugin_namespaces`` (empty: all). Facts count until the API has been silent for ``stale_seconds``.
+    """
+
+    namespace: str
+    service_account: Path
+    kubeconfig: Path | None = None
+    context: str = ""
+    node_service: str = "rdma-gate-nodes"
+    lease: str = "rdma-gate"
+    plugin_namespaces: tuple[str, ...] = ()
+    test_namespaces: tuple[str, ...] = ()
+    pods_everywhere: bool = False
+    stale_seconds: float = 180.0
+
+
 @dataclass(frozen=True)
 class Settings:
     """All of it, resolved. Paths are absolute; None where nothing was given. ``every_seconds`` is by probe name."""
@@ -53,6 +73,7 @@ class Settings:
     every_seconds: Mapping[str, float] = field(default_factory=dict)
     host_root: Path = Path("/")
     log_level: str = "info"
+    kubernetes: KubernetesSettings | None = None
 
 
 def split_listen(listen: str) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from exporter.document import Document, Mistake, Place, read_document, unknown_key
+from exporter.kubernetes_settings import KubernetesFile, kubernetes_mistakes, kubernetes_settings
 from exporter.quantities import parse_seconds
 from exporter.settings import (
     DEFAULT_LISTEN,
@@ -54,6 +55,7 @@ class SettingsFile(msgspec.Struct, frozen=True):
     every: dict[str, str] = {}
     host_root: str = "/"
     log_level: LogLevel = "info"
+    kubernetes: KubernetesFile = KubernetesFile()
 
 
 def load_settings(path: Path | None, environment: Environment) -> Settings:
@@ -100,6 +102,7 @@ def _resolve(file: SettingsFile, environment: Environment, base: Path) -> Settin
         every_seconds={probe: float(parse_seconds(text)) for probe, text in file.every.items()},
         host_root=_path(file.host_root, base) or Path("/"),
         log_level=file.log_level,
+        kubernetes=kubernetes_settings(file.kubernetes, environment, base) if "gate" in file.roles else None,
     )
 
 
@@ -152,7 +155,8 @@ def _wanted(kind: Any) -> str:
     if origin is Literal:
         return f"one of {', '.join(arguments)}"
     if origin is tuple:
-        return f"a list of {' or '.join(get_args(arguments[0])) or 'members'}"
+        each = "names" if arguments[0] is str else " or ".join(get_args(arguments[0])) or "members"
+        return f"a list of {each}"
     return {bool: "true or false", dict: "text for each name"}.get(origin or kind, "text")
 
 
@@ -171,6 +175,7 @@ def _contradictions(file: SettingsFile) -> Iterator[Mistake]:
             yield Mistake(place, "address and addresses found, one of them wanted")
     for probe, text in file.every.items():
         yield from _every_mistakes(probe, text)
+    yield from kubernetes_mistakes(file.kubernetes)
 
 
 def _is_web_address(url: str) -> bool:

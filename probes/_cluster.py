@@ -45,7 +45,10 @@ class ExtendedResource:
 
 @dataclass(frozen=True, slots=True)
 class KubeNode:
-    """One Node object. ``resources`` are the extended resources alone, by their full name."""
+    """One Node object. ``resources`` are the extended resources alone, by their full name.
+
+    ``annotations`` are kept where they tell of maintenance only.
+    """
 
     name: str
     uid: str
@@ -58,6 +61,7 @@ class KubeNode:
     internal_address: str = ""
     boot_id: str = ""
     kubelet_version: str = ""
+    annotations: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)
 
     @property
     def ready(self) -> bool:
@@ -231,6 +235,57 @@ class ResourceClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class SriovNodeState:
+    """What the SR-IOV operator made of one node (SriovNetworkNodeState).
+
+    ``wanted`` is the number of functions by resource name, without its prefix, from ``spec.interfaces[].vfGroups``;
+    ``present`` counts the virtual functions that the status lists. ``sync_status`` is Succeeded, InProgress or Failed.
+    """
+
+    node: str
+    sync_status: str
+    error: str = ""
+    wanted: Mapping[str, int] = field(default_factory=dict)
+    present: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """A DRA class of devices: its CEL conditions, and the extended resource that it stands for, if any."""
+
+    name: str
+    conditions: tuple[str, ...] = ()
+    extended_resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkAttachment:
+    """A NetworkAttachmentDefinition: ``resource`` is the one that it is bound to, ``config`` CNI's JSON as text."""
+
+    namespace: str
+    name: str
+    resource: str = ""
+    config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NicPolicy:
+    """A NicClusterPolicy or NicNodePolicy (``kind``) of NVIDIA's network operator.
+
+    ``state`` is ignore, notReady, ready or error. ``configs`` are the plugins' settings, JSON as text, by the plugin's
+    field (rdmaSharedDevicePlugin, sriovDevicePlugin); ``states`` say how each component fares.
+    """
+
+    kind: str
+    name: str
+    state: str = ""
+    reason: str = ""
+    configs: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Unread:
     """What the API refused or did not give. ``reason`` is ``rbac_denied`` or ``api_unreachable``."""
 
@@ -251,6 +306,7 @@ class Cluster:
 
     ``judged`` are names of the pool's nodes, also of those that the API does not know. ``now`` is the gate's clock.
     ``plugins`` are the DaemonSets that look like device plugins or DRA drivers, ``plugin_pods`` their pods.
+    ``pods_everywhere`` says that ``pods`` holds those of all namespaces, so that what is in use can be told.
     ``unread`` lists what could not be read: its facts are then missing, not absent.
     """
 
@@ -264,6 +320,11 @@ class Cluster:
     events: tuple[Event, ...] = ()
     slices: tuple[ResourceSlice, ...] = ()
     claims: tuple[ResourceClaim, ...] = ()
+    sriov_states: tuple[SriovNodeState, ...] = ()
+    device_classes: tuple[DeviceClass, ...] = ()
+    attachments: tuple[NetworkAttachment, ...] = ()
+    nic_policies: tuple[NicPolicy, ...] = ()
+    pods_everywhere: bool = False
     unread: tuple[Unread, ...] = ()
 
     def need(self, *resources: str) -> None:

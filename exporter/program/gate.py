@@ -4,37 +4,43 @@ import asyncio
 import logging
 import platform
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-import aiohttp
+import msgspec
 
-from exporter import __version__, registry
-from exporter.assignment import Assignment
+from exporter import __version__
+from exporter.assignment import Assignment, Claim
 from exporter.clock import Clock
-from exporter.fabric.expected import PathEnd
-from exporter.fabric.guarded import GuardedEndpoint
-from exporter.fabric.node_client import Address, NodeClient
-from exporter.fabric.nodes import NodeFollower
-from exporter.fabric.remote import RemoteEndpoint
+from exporter.fabric.last_results import ResultsByTest
+from exporter.fabric.samples import Samples
 from exporter.fabric.tester import PathTester
 from exporter.gate.changes import Histories, encode_histories, follow_all
 from exporter.gate.decide import decide
 from exporter.gate.decisions import Decisions, load_decisions
 from exporter.gate.explain import Explanation, explain
-from exporter.gate.inputs import GateInputs, GateNode, MemberState
-from exporter.gate.snapshot import Taking, snapshot_bytes, take_snapshot
+from exporter.gate.inputs import GateInputs, GateNode
+from exporter.gate.snapshot import Taking
 from exporter.gate.verdict import Verdict
-from exporter.keys import node_key
 from exporter.ledger import Ledger, Record, replace_file
 from exporter.metrics.verdict import VerdictMetrics
 from exporter.plan import Plan, PlanError
 from exporter.plan.assignments import assignment_for, withdrawal
 from exporter.plan.membership import pool_nodes
-from exporter.program.gate_view import usable_files, view_of
+from exporter.program.followed import Followed, known_members
+from exporter.program.gate_id import gate_id
+from exporter.program.gate_view import file_notes, usable_files, view_of
 from exporter.program.node import NodeRole, run_context
-from exporter.program.situation import kept_histories, planned_paths, situation_of
+from exporter.program.own_node import OwnNode
+from exporter.program.reach import GateReach
+from exporter.program.reread import Reread, forget_runs_of
+from exporter.program.situation import frozen, judge_and_show, kept_histories, planned_paths, probe_names, situation_of
 from exporter.settings import KnownMember, Settings
 from exporter.view import GateView
-from probes._endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from exporter.program.in_cluster import InCluster
 
 TERM = 1
 DECIDE_EVERY_SECONDS = 1.0
@@ -57,6 +63,8 @@ class GateRole:
         master_key: bytes = b"",
     ) -> None:
         self.settings = settings
+        self.reread: Reread | None = None
+        self.cluster: InCluster | None = None
         self.plan: Plan | None = None
         self._plan_problem = ""
         self._decisions = Decisions()
@@ -66,9 +74,10 @@ class GateRole:
         self._clock = clock
         self._node = node
         self._metrics = metrics
-        self._master_key = master_key
-        self._clients: dict[str, NodeClient] = {}
-        self._followers: dict[str, NodeFollower] = {}
+        self.claim = Claim(gate_id(settings), TERM)
+        self._own = OwnNode(node) if node else None
+        self._results, self._samples = ResultsByTest(), Samples()
+        self._followed = Followed(ledger, clock, lambda: self.claim, self._assignment_of, master_key=master_key)
         self._changed = asyncio.Event()
         self.verdict = Verdict(
             "", is_open=False, banner="closed: nothing shown yet", decided=clock.now(), plan_digest=""
@@ -77,27 +86,26 @@ class GateRole:
             ledger,
             run_context(settings),
             clock=clock,
-            endpoint_for=self._endpoint_for,
+            reach=GateReach(lambda: self.claim, node, self._followed.client),
             situation=lambda: situation_of(self.verdict, self.plan, self.members, self._histories, self.paused),
         )
         self.reload()
         self._histories = follow_all(kept_histories(self._histories_file), ledger.latest().values())
-        self.verdict = decide(self.inputs())
+        self.verdict = decide(self._gather()())
         self.view: GateView = view_of(self.verdict, self.plan)
         ledger.listen(self._heard)
 
     @property
     def members(self) -> tuple[KnownMember, ...]:
         """The nodes that the settings name, and this process's own."""
-        named = self.settings.members
-        own = self.settings.node
-        if self._node is None or any(member.name == own for member in named):
-            return named
-        return (*named, KnownMember(own))
+        found = self.cluster.members if self.cluster is not None else ()
+        return known_members(self.settings.members, found, self.settings.node if self._node else "")
 
     @property
     def paused(self) -> str:
         """Who paused the tests of the whole gate, as a phrase; empty when nobody did."""
+        if self.cluster is not None and self.cluster.standby:
+            return self.cluster.standby
         if self._node is not None:
             return self._node.guard.paused
         file = self.settings.pause_file
@@ -112,7 +120,10 @@ class GateRole:
             file.unlink(missing_ok=True)
 
     def reload(self) -> None:
-        """Read plan and decisions again; a broken plan leaves the old one in force, and says so on the page."""
+        """Read members, plan and decisions again; what is broken leaves the old in force, and says so on the page."""
+        if self.reread is not None:
+            before, self.settings = self.settings, self.reread.with_members(self.settings)
+            forget_runs_of({one.name for one in before.members} - {one.name for one in self.members}, self._ledger)
         if self.settings.plan is not None:
             # Reading a plan takes pydantic, which is a third of the time that a start takes.
             from exporter.plan.affordable import load_affordable_plan
@@ -124,67 +135,68 @@ class GateRole:
                 self._plan_problem = error.lines[0]
                 _log.error("plan: %s", "; ".join(error.lines))
         if self.settings.decisions is not None:
-            self._decisions = load_decisions(self.settings.decisions, _probe_names(), self._clock.now())
+            self._decisions = load_decisions(self.settings.decisions, probe_names(), self._clock.now())
             for sentence in self._decisions.refused:
                 _log.warning("decisions: %s", sentence)
         self._hand_out()
 
     async def run(self) -> None:
         """Follow, test and decide until cancelled."""
-        async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as tasks:
-            for member in self.members:
-                if not self._is_own(member.name) and member.url:
-                    self._follow(session, member, tasks)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._followed.run(), name="follow nodes")
             tasks.create_task(self.tester.run(), name="test paths")
+            if self.cluster is not None:
+                tasks.create_task(self.cluster.run(), name="follow the cluster")
             await self._decide_forever()
 
-    def inputs(self) -> GateInputs:
-        """Gather everything that the next verdict rests on."""
-        now = self._clock.now()
-        return GateInputs(
+    def _gather(self) -> Callable[[], GateInputs]:
+        """Take hold of this moment; the rest, which takes long in a large cluster, is pure and fit for a thread."""
+        now, outlook = self._clock.now(), self.tester.outlook(self._results, self._samples)
+        inputs = GateInputs(
             plan=self.plan,
-            records=self._ledger.latest(),
+            records=dict(self._ledger.latest()),
             nodes=self._nodes(now),
             now=now,
             program_version=__version__,
-            paths=planned_paths(self.plan, self.tester) if self.plan else (),
             decisions=self._decisions,
             histories=self._histories,
             plan_problem=self._plan_problem,
             paused=self.paused,
         )
+        return lambda: replace(inputs, paths=planned_paths(outlook()) if outlook else ())
 
     def explain(self, node: str, check: str) -> Explanation:
         """Explain a check as it stands now. KeyError with a sentence for a node or check that is not there."""
         return explain(self.verdict, node, check)
 
-    def snapshot(self, operator: str) -> bytes:
-        """Return a snapshot of this moment as canonical JSON."""
-        inputs = self.inputs()
+    async def snapshot(self, operator: str) -> bytes:
+        """Return a snapshot of this moment as canonical JSON, worked out in a thread."""
         taking = Taking(operator, versions={"python": platform.python_version()})
-        return snapshot_bytes(take_snapshot(decide(inputs), inputs, self._ledger.evidence.read, taking))
-
-    def _follow(self, session: aiohttp.ClientSession, member: KnownMember, tasks: asyncio.TaskGroup) -> None:
-        key = node_key(self._master_key, member.name) if self._master_key else b""
-        client = NodeClient(session, Address(member.name, member.url, key), self._clock.now)
-        follower = NodeFollower(client, self._ledger, self._assignment_of(member.name), self._clock.now)
-        self._clients[member.name], self._followers[member.name] = client, follower
-        tasks.create_task(follower.follow(), name=f"follow {member.name}")
+        return await asyncio.to_thread(frozen, self._gather(), self._ledger.evidence.read, taking)
 
     def _assignment_of(self, name: str) -> Callable[[], Assignment | None]:
         def assignment() -> Assignment | None:
-            plan = self.plan
+            plan, term = self.plan, self.claim.term
             if plan is None:
                 return None
-            return assignment_for(plan, name, self.members, TERM) or withdrawal(plan, name, TERM)
+            work = assignment_for(plan, name, self.members, term) or withdrawal(plan, name, term)
+            return msgspec.structs.replace(work, gate=self.claim.gate)
 
         return assignment
 
+    def join(self, cluster: "InCluster") -> None:
+        """Take nodes, leadership and maintenance from this cluster; before ``run``."""
+        self.cluster = cluster
+        cluster.changed, cluster.plan, cluster.known = self._hand_out, lambda: self.plan, lambda: self.members
+
     def _hand_out(self) -> None:
-        for follower in self._followers.values():
-            follower.reassign()
-        if self._node is not None and self.plan is not None:
-            self._node.follow(assignment_for(self.plan, self.settings.node, self.members, TERM))
+        leads = True
+        if self.cluster is not None:
+            self.claim, leads = self.cluster.claim(self.claim)
+        self._changed.set()
+        self._followed.name(member for member in self.members if leads and not self._is_own(member.name))
+        self._followed.reassign()
+        self._hear_own(has_news=True)
 
     def _heard(self, record: Record) -> None:
         before, self._histories = self._histories, follow_all(self._histories, [record])
@@ -197,24 +209,33 @@ class GateRole:
         while True:
             self._changed.clear()
             self._hear_own()
-            before, self.verdict = self.verdict, decide(self.inputs())
+            began = self._clock.monotonic()
+            unread = self.reread.problem if self.reread else None
+            files = usable_files(self.settings, self._plan_problem, self._decisions, unread)
+            judge = partial(judge_and_show, self._gather(), self.plan, self._notes(), files)
+            before = self.verdict
+            async with self.tester.thinking:
+                self.verdict, self.view = await asyncio.to_thread(judge)
             if before.banner != self.verdict.banner:
                 _log.warning("gate %s", self.verdict.banner)
-            files = usable_files(self.settings, self._plan_problem, self._decisions)
-            self.view = view_of(self.verdict, self.plan, self._notes(), files)
+            if self.cluster is not None:
+                self.view = msgspec.structs.replace(self.view, is_leader=not self.cluster.standby)
             await self._metrics.show(self.view)
+            took_seconds = self._clock.monotonic() - began
             await self._clock.wait(self._changed, DECIDE_EVERY_SECONDS)
-            # Records come in batches; one decision serves them all.
-            await asyncio.sleep(SETTLE_SECONDS)
+            # Records come in batches, one decision serves them all; and others need the processor as well.
+            await asyncio.sleep(max(SETTLE_SECONDS, 2 * took_seconds))
 
-    def _hear_own(self) -> None:
-        if self._node is not None:
-            self._node.guard.heard()
+    def _hear_own(self, *, has_news: bool = False) -> None:
+        plan, claim = self.plan, self.claim
+        if self._own is not None and plan is not None:
+            name = self.settings.node
+            self._own.hear(claim, lambda: assignment_for(plan, name, self.members, claim.term), has_news=has_news)
 
     def _notes(self) -> tuple[str, ...]:
-        if self.plan is None or not self._plan_problem:
-            return ()
-        return (f"plan: the file could not be used ({self._plan_problem}), the plan read before is still in force",)
+        settings_problem = self.reread.problem if self.reread else ""
+        notes = file_notes(self._plan_problem if self.plan else "", settings_problem)
+        return (*notes, *(self.cluster.problems if self.cluster else ()))
 
     def _nodes(self, now: float) -> tuple[GateNode, ...]:
         if self.plan is None:
@@ -223,23 +244,10 @@ class GateRole:
         return tuple(self._gate_node(name, pool, now) for pool, names in pools.items() for name in names)
 
     def _gate_node(self, name: str, pool: str, now: float) -> GateNode:
-        if self._is_own(name):
-            return GateNode(name, pool, MemberState.REACHABLE, now)
-        if name not in self._followers:
-            return GateNode(name, pool, MemberState.MISSING, detail="no member of that name in the settings")
-        state = self._followers[name].state
-        return GateNode(name, pool, MemberState(state.membership.value), state.heard, state.problem)
+        if self._own is not None and self._is_own(name):
+            return self._own.gate_node(pool, now)
+        node = self._followed.gate_node(name, pool)
+        return self.cluster.judged(node) if self.cluster else node
 
     def _is_own(self, name: str) -> bool:
         return self._node is not None and name == self.settings.node
-
-    def _endpoint_for(self, end: PathEnd) -> Endpoint:
-        if self._node is not None and end.node == self.settings.node:
-            return GuardedEndpoint(end.node, end.hca, self._node.tests, lambda: TERM)
-        return RemoteEndpoint(self._clients[end.node], end.hca, lambda: TERM)
-
-
-def _probe_names() -> frozenset[str]:
-    """Those of this program, and those that a check requires but this version does not have."""
-    required = (name for check in registry.checks().values() for name in check.required)
-    return frozenset((*registry.probes(), *required))

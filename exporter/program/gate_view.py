@@ -28,7 +28,7 @@ def view_of(
 ) -> GateView:
     """Return the view; ``notes`` are sentences about the program itself, such as a plan that could not be re-read.
 
-    ``files`` says of plan and decisions whether the last reading was of use.
+    ``files`` says of plan and decisions whether all of the last reading was of use.
     """
     return GateView(
         cluster=verdict.cluster,
@@ -48,11 +48,30 @@ def view_of(
     )
 
 
-def usable_files(settings: Settings, plan_problem: str, decisions: Decisions) -> dict[str, bool]:
-    """Return, for plan and decisions as far as they are named, whether the last reading was of use."""
-    usable = {"plan": not plan_problem, "decisions": bool(decisions.usable or not decisions.refused)}
-    named = {"plan": settings.plan, "decisions": settings.decisions}
-    return {name: usable[name] for name, path in named.items() if path is not None}
+def usable_files(
+    settings: Settings, plan_problem: str, decisions: Decisions, settings_problem: str | None = None
+) -> dict[str, bool]:
+    """Return, for each file that there is, whether all of the last reading was of use.
+
+    ``settings_problem`` is None where no file holds the settings.
+    """
+    usable = {"plan": not plan_problem, "decisions": not decisions.refused, "settings": not settings_problem}
+    there = {
+        "plan": settings.plan is not None,
+        "decisions": settings.decisions is not None,
+        "settings": settings_problem is not None,
+    }
+    return {name: usable[name] for name, is_there in there.items() if is_there}
+
+
+def file_notes(plan_problem: str, settings_problem: str) -> tuple[str, ...]:
+    """Say which files could not be used when they were last read, while what was read before goes on counting."""
+    kept = {"plan": (plan_problem, "the plan"), "settings": (settings_problem, "the list of members")}
+    return tuple(
+        f"{file}: the file could not be used ({problem}), {what} read before is still in force"
+        for file, (problem, what) in kept.items()
+        if problem
+    )
 
 
 def _plan_text(plan: Plan | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from exporter import __version__, registry
-from exporter.assignment import Assignment, ProbeSpec
+from exporter.assignment import Assignment, Claim, ProbeSpec
 from exporter.clock import Clock
 from exporter.fabric.port_load import measure_load
 from exporter.fabric.running_tests import RunningTests
@@ -18,6 +18,7 @@ from exporter.metrics.own import OwnCost
 from exporter.observe import RunContext
 from exporter.scheduler import Scheduler
 from exporter.settings import Settings
+from probes._endpoint import Refused
 from probes._host import Host, Tree
 from probes._local_endpoint import LocalEndpoint, LocalNode
 from probes._tool_version import ToolVersions
@@ -49,7 +50,7 @@ class NodeRole:
         self.guard = Guard(
             lambda: self.assignment,
             ledger.tokens,
-            clock.now,
+            clock,
             measure_load=lambda request: measure_load(self._local, request),
             pause_file=settings.pause_file,
             spent=self._spent,
@@ -60,6 +61,7 @@ class NodeRole:
         self.scheduler = Scheduler(
             ledger, self.context, registry.probes(), clock=clock, open_host=open_host, watch=watch
         )
+        self.scheduler.every_seconds = settings.every_seconds
         self._take(_kept_assignment(self._assignment_file, settings.node))
 
     @property
@@ -68,22 +70,38 @@ class NodeRole:
         return self.scheduler.assignment
 
     def assign(self, assignment: Assignment) -> None:
-        """Take over the gate's assignment and keep it on disk. ValueError for another node's, or an older term's."""
+        """Take over a gate's assignment and keep it on disk; a person's only where no gate speaks for this node.
+
+        ValueError for another node's; Refused for that of an older term or a second gate, or of another plan.
+        """
         if assignment.node != self.settings.node:
             raise ValueError(f"assignment: for {assignment.node}, {self.settings.node} wanted")
-        if assignment.term < self.guard.term:
-            raise ValueError(f"assignment: of term {assignment.term}, at least {self.guard.term} wanted")
+        if not assignment.gate:
+            if self._has_gate(assignment):
+                return
+            assignment = msgspec.structs.replace(assignment, term=self._given.term if self._given else 0)
+        self.guard.obey(assignment.claim)
         if assignment != self._given:
             self._assignment_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._assignment_file.write_bytes(msgspec.json.encode(assignment))
             self._take(assignment)
 
-    def follow(self, assignment: Assignment | None) -> None:
-        """Take over what the plan has for this node now, which may be nothing."""
+    def _has_gate(self, assignment: Assignment) -> bool:
+        """Whether a gate speaks for this node, with the plan of that assignment. Refused where with another one."""
+        gate, given = self.guard.leader.gate, self._given
+        if not gate:
+            return False
+        if given is None or given.plan_digest != assignment.plan_digest:
+            found, wanted = assignment.plan_digest[:12], given.plan_digest[:12] if given else "none"
+            raise Refused("other_plan", f"{assignment.node}: plan {found} found, that of gate {gate} wanted ({wanted})")
+        return True
+
+    def follow(self, assignment: Assignment | None, claim: Claim) -> None:
+        """Take over what the plan of the gate in this process has for this node now, which may be nothing."""
         if assignment is None:
             self.withdraw()
         else:
-            self.assign(assignment)
+            self.assign(msgspec.structs.replace(assignment, gate=claim.gate))
 
     def withdraw(self) -> None:
         """Go back to work without a plan."""

@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import logging
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -21,11 +21,13 @@ from exporter.metrics.own import OwnCost
 from exporter.metrics.records import RecordMetrics
 from exporter.metrics.scrape import Scrape
 from exporter.program.keys import Keys, read_keys
+from exporter.program.loop_first import put_loop_first
 from exporter.program.node import NodeRole
 from exporter.saving import save, save_forever
 from exporter.settings import Settings, SettingsError
 from exporter.web.admission import check_listen
 from exporter.web.app import make_app
+from exporter.web.doors import IDLE_SECONDS, Doors
 from exporter.web.services import Services
 
 if TYPE_CHECKING:
@@ -36,14 +38,19 @@ SHUTDOWN_SECONDS = 0.3
 _log = logging.getLogger(__name__)
 
 
-async def serve(settings: Settings, environment: Mapping[str, str]) -> None:
-    """Serve until SIGTERM or SIGINT. Raises SettingsError where the settings cannot be used."""
+async def serve(
+    settings: Settings, environment: Mapping[str, str], reread: Callable[[], Settings] | None = None
+) -> None:
+    """Serve until SIGTERM or SIGINT. Raises SettingsError where the settings cannot be used.
+
+    ``reread`` returns the settings as their file has them now; None where there is no file.
+    """
     keys = read_keys(settings)
     _check_listen(settings, keys)
     with _lock(settings.state_dir):
         clock = SystemClock()
         ledger = Ledger(settings.state_dir / "ledger.json", EvidenceStore(settings.state_dir / "evidence"), clock.now)
-        program = Program(settings, ledger, clock, keys, environment)
+        program = Program(settings, ledger, clock, keys, environment, reread=reread)
         async with _listening(program, settings):
             await program.run()
 
@@ -52,8 +59,17 @@ class Program:
     """The roles of one process and what they share."""
 
     def __init__(
-        self, settings: Settings, ledger: Ledger, clock: SystemClock, keys: Keys, environment: Mapping[str, str]
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        clock: SystemClock,
+        keys: Keys,
+        environment: Mapping[str, str],
+        *,
+        reread: Callable[[], Settings] | None = None,
     ) -> None:
+        self._reread = reread
+        self._environment = environment
         self._settings = settings
         self._ledger = ledger
         self._clock = clock
@@ -82,7 +98,7 @@ class Program:
         )
 
     async def run(self) -> None:
-        """Run the roles until a signal asks for the end; SIGHUP reads plan and decisions again."""
+        """Run the roles until a signal asks for the end; SIGHUP reads plan, decisions and members again."""
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -98,6 +114,8 @@ class Program:
                 if self.node is None:
                     # A node's scheduler saves the ledger itself.
                     running.append(tasks.create_task(save_forever(self._ledger, self._clock), name="save the ledger"))
+                if self.gate is not None:
+                    put_loop_first()
                 await ended.wait()
                 _log.info("ending")
                 for task in running:
@@ -109,8 +127,9 @@ class Program:
         # The node role does without pydantic and all that the plan needs.
         from exporter.metrics.verdict import VerdictMetrics
         from exporter.program.gate import GateRole
+        from exporter.program.reread import Reread
 
-        return GateRole(
+        gate = GateRole(
             self._settings,
             self._ledger,
             self._clock,
@@ -118,6 +137,13 @@ class Program:
             metrics=VerdictMetrics(store),
             master_key=self._keys.master,
         )
+        gate.reread = Reread(self._reread) if self._reread else None
+        if self._settings.kubernetes is not None:
+            from exporter.program.in_cluster import InCluster
+
+            kubernetes = self._settings.kubernetes
+            gate.join(InCluster(self._settings, kubernetes, self._ledger, self._clock, self._environment))
+        return gate
 
     def _reload(self) -> None:
         if self.gate is not None:
@@ -158,19 +184,25 @@ def _lock(state_dir: Path) -> TextIO:
 
 @asynccontextmanager
 async def _listening(program: Program, settings: Settings) -> AsyncIterator[None]:
-    runner = web.AppRunner(make_app(program.services()), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    app = make_app(program.services())
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS, keepalive_timeout=IDLE_SECONDS)
     await runner.setup()
-    site = web.TCPSite(runner, settings.host, settings.port)
     try:
-        await _start(site)
-        _log.info("serving %s on %s", " and ".join(sorted(settings.roles)), site.name)
-        yield
+        server = await _start(runner, settings)
+        host, port = server.sockets[0].getsockname()[:2]
+        _log.info("serving %s on http://%s:%d", " and ".join(sorted(settings.roles)), host, port)
+        try:
+            yield
+        finally:
+            server.close()
     finally:
         await runner.cleanup()
 
 
-async def _start(site: web.TCPSite) -> None:
+async def _start(runner: web.AppRunner, settings: Settings) -> asyncio.Server:
+    assert runner.server is not None
     try:
-        await site.start()
+        doors = Doors(runner.server)
+        return await asyncio.get_running_loop().create_server(doors, settings.host, settings.port, backlog=128)
     except OSError as error:
         raise SettingsError((f"listen: {error}, a free address wanted",)) from error

@@ -1,28 +1,34 @@
 """Between verdict and tests: which paths a verdict needs, and what the tester must know of the verdict."""
 
 import logging
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from exporter import registry
+from exporter.fabric.outlook import Outlook, Situation
 from exporter.fabric.planned_paths import hca_class_of
-from exporter.fabric.tester import PathTester, Situation
 from exporter.gate.changes import Histories, decode_histories
-from exporter.gate.inputs import GatePath, MemberState
+from exporter.gate.decide import decide
+from exporter.gate.inputs import GateInputs, GatePath, MemberState
+from exporter.gate.snapshot import Taking, snapshot_bytes, take_snapshot
 from exporter.gate.verdict import Verdict
 from exporter.plan import Plan
+from exporter.program.gate_view import view_of
 from exporter.settings import KnownMember
+from exporter.view import GateView
 
 _log = logging.getLogger(__name__)
 
 
-def planned_paths(plan: Plan, tester: PathTester) -> tuple[GatePath, ...]:
+def planned_paths(outlook: Outlook) -> tuple[GatePath, ...]:
     """Return the paths that the plan's tests need for a verdict, each once for every class of HCAs."""
     found: dict[tuple[str, str], GatePath] = {}
-    for pool in plan.pools:
+    for pool in outlook.plan.pools:
         for spec in pool.tests:
             hcas = hca_class_of(spec).name
-            for path in tester.paths_of(pool, spec):
+            for path in outlook.paths_of(pool, spec):
                 found[hcas, path.target] = GatePath(
                     target=path.target,
                     client=path.client.node,
@@ -35,6 +41,26 @@ def planned_paths(plan: Plan, tester: PathTester) -> tuple[GatePath, ...]:
                     hcas=hcas,
                 )
     return tuple(found.values())
+
+
+def judge_and_show(
+    gather: Callable[[], GateInputs], plan: Plan | None, notes: tuple[str, ...], files: Mapping[str, bool]
+) -> tuple[Verdict, GateView]:
+    """Return the verdict on what is gathered, and its view; pure, and fit for a thread."""
+    verdict = decide(gather())
+    return verdict, view_of(verdict, plan, notes, files)
+
+
+def frozen(gather: Callable[[], GateInputs], read: Callable[[str], str | None], taking: Taking) -> bytes:
+    """Return what is gathered, the verdict on it and its evidence as canonical JSON; fit for a thread."""
+    inputs = gather()
+    return snapshot_bytes(take_snapshot(decide(inputs), inputs, read, taking))
+
+
+def probe_names() -> frozenset[str]:
+    """Return the probes of this program, and those that a check requires but this version does not have."""
+    required = (name for check in registry.checks().values() for name in check.required)
+    return frozenset((*registry.probes(), *required))
 
 
 def situation_of(

@@ -23,7 +23,8 @@ def refusal(verifier: Verifier, header: str, message: Message = MESSAGE) -> str:
 
 def test_a_signed_request_is_accepted_once():
     clock = Clock()
-    verifier, header = Verifier(KEY, clock), sign(KEY, MESSAGE, clock())
+    verifier = Verifier(KEY, clock)
+    header = sign(KEY, MESSAGE, clock(), epoch=verifier.epoch)
     verifier.check(header, MESSAGE)
     assert refusal(verifier, header) == "nonce: seen before, a new one wanted"
 
@@ -31,7 +32,7 @@ def test_a_signed_request_is_accepted_once():
 def test_two_signatures_of_one_message_differ_and_are_both_accepted():
     clock = Clock()
     verifier = Verifier(KEY, clock)
-    first, second = sign(KEY, MESSAGE, clock()), sign(KEY, MESSAGE, clock())
+    first, second = (sign(KEY, MESSAGE, clock(), epoch=verifier.epoch) for _ in range(2))
     assert first != second
     verifier.check(first, MESSAGE)
     verifier.check(second, MESSAGE)
@@ -60,7 +61,8 @@ def test_one_node_cannot_sign_for_another():
 @pytest.mark.parametrize(("skew", "accepted"), [(-300, True), (300, True), (-301, False), (301, False)])
 def test_clocks_may_be_300_seconds_apart(skew: int, accepted: bool):
     clock = Clock()
-    verifier, header = Verifier(KEY, clock), sign(KEY, MESSAGE, clock() + skew)
+    verifier = Verifier(KEY, clock)
+    header = sign(KEY, MESSAGE, clock() + skew, epoch=verifier.epoch)
     if accepted:
         verifier.check(header, MESSAGE)
     else:
@@ -74,10 +76,11 @@ def test_clocks_may_be_300_seconds_apart(skew: int, accepted: bool):
         "Bearer x",
         "RDMA-Gate",
         "RDMA-Gate 1:2",
-        "RDMA-Gate x:n:m",
-        "RDMA-Gate 1::m",
-        "RDMA-Gate ²:n:m",
-        "RDMA-Gate 1:n:ü",
+        "RDMA-Gate 1:n:m",
+        "RDMA-Gate x:n:e:m",
+        "RDMA-Gate 1::e:m",
+        "RDMA-Gate ²:n:e:m",
+        "RDMA-Gate 1:n:e:ü",
     ],
 )
 def test_what_is_no_signature_is_refused_without_an_accident(header: str):
@@ -87,13 +90,36 @@ def test_what_is_no_signature_is_refused_without_an_accident(header: str):
 def test_nonces_are_forgotten_only_when_their_signatures_have_expired():
     clock = Clock()
     verifier = Verifier(KEY, clock)
-    old = sign(KEY, MESSAGE, clock(), nonce="first")
+    old = sign(KEY, MESSAGE, clock(), epoch=verifier.epoch, nonce="first")
     verifier.check(old, MESSAGE)
     for number in range(NONCES_KEPT - 1):
-        verifier.check(sign(KEY, MESSAGE, clock(), nonce=str(number)), MESSAGE)
-    assert refusal(verifier, sign(KEY, MESSAGE, clock())) == "requests: over 65536 in 600 s, fewer wanted"
+        verifier.check(sign(KEY, MESSAGE, clock(), epoch=verifier.epoch, nonce=str(number)), MESSAGE)
+    assert (
+        refusal(verifier, sign(KEY, MESSAGE, clock(), epoch=verifier.epoch))
+        == "requests: over 65536 in 600 s, fewer wanted"
+    )
     clock.now += 601
-    verifier.check(sign(KEY, MESSAGE, clock()), MESSAGE)
+    verifier.check(sign(KEY, MESSAGE, clock(), epoch=verifier.epoch), MESSAGE)
+
+
+def test_what_was_signed_for_an_earlier_life_of_the_node_is_refused_by_the_next():
+    clock = Clock()
+    before, after = Verifier(KEY, clock), Verifier(KEY, clock)
+    header = sign(KEY, MESSAGE, clock(), epoch=before.epoch)
+    before.check(header, MESSAGE)
+    with pytest.raises(Unauthorized) as raised:
+        after.check(header, MESSAGE)
+    assert (str(raised.value), raised.value.epoch) == (
+        "epoch: a signature for another life of this node found, one for this life wanted",
+        after.epoch,
+    )
+
+
+def test_the_epoch_cannot_be_exchanged_under_a_signature():
+    clock = Clock()
+    before, after = Verifier(KEY, clock), Verifier(KEY, clock)
+    header = sign(KEY, MESSAGE, clock(), epoch=before.epoch).replace(before.epoch, after.epoch)
+    assert refusal(after, header).startswith("signature:")
 
 
 def test_a_short_master_key_is_an_error():

@@ -22,9 +22,13 @@ GLANCING = ProbeSpec("access.glancing", "glancing", every_seconds=60.0)
 @dataclass
 class FakeClock:
     time: float = 1000.0
+    set_back_seconds: float = 0.0
     timers: list[tuple[float, asyncio.Event]] = field(default_factory=list)
 
     def now(self) -> float:
+        return self.time - self.set_back_seconds
+
+    def monotonic(self) -> float:
         return self.time
 
     async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
@@ -124,7 +128,9 @@ def runs(ledger: Ledger) -> list[Run]:
 @asynccontextmanager
 async def scheduling(ledger: Ledger, clock: FakeClock, plan: Assignment | None, **options) -> Iterator[Scheduler]:
     options = {"open_host": Host, **options}
+    every_seconds = options.pop("every_seconds", {})
     scheduler = Scheduler(ledger, CONTEXT, MODULES, clock=clock, **options)
+    scheduler.every_seconds = every_seconds
     scheduler.assign(plan)
     task = asyncio.ensure_future(scheduler.run())
     try:
@@ -144,6 +150,25 @@ async def test_a_planned_probe_runs_within_the_spread_and_then_every_interval(le
         assert len(runs) == 4
 
 
+async def test_a_clock_that_is_set_back_an_hour_delays_no_run(ledger, clock, runs):
+    async with scheduling(ledger, clock, assignment(PORTS)):
+        await clock.advance(5)
+        clock.set_back_seconds = 3600.0
+        await clock.advance(60)
+        assert len(runs) == 2
+        await clock.advance(60)
+        assert (len(runs), runs[0].started - runs[2].started) == (3, 3480.0)
+
+
+async def test_an_event_is_answered_at_once_also_after_the_clock_was_set_back(ledger, clock, runs):
+    async with scheduling(ledger, clock, assignment(PORTS)) as scheduler:
+        await clock.advance(5)
+        clock.set_back_seconds = 3600.0
+        scheduler.wake("link")
+        await clock.advance(1)
+        assert len(runs) == 2
+
+
 async def test_a_run_carries_the_plan_the_pool_and_how_long_it_counts(ledger, clock, runs):
     async with scheduling(ledger, clock, assignment(PORTS)):
         await clock.advance(5)
@@ -158,6 +183,16 @@ async def test_without_a_plan_the_probes_that_need_no_settings_run(ledger, clock
     async with scheduling(ledger, clock, None):
         await clock.advance(5)
     assert [(run.probe, run.plan_digest) for run in runs] == [("access.ports", "")]
+
+
+async def test_without_a_plan_this_machines_own_intervals_hold(ledger, clock, runs):
+    async with scheduling(ledger, clock, None, every_seconds={"access.ports": 200.0}):
+        await clock.advance(5)
+        await clock.advance(190)
+        assert len(runs) == 1
+        await clock.advance(15)
+        assert len(runs) == 2
+    assert ledger.get(("access.ports", "access.ports", "node-a")).fresh_seconds == 630.0
 
 
 async def test_a_path_test_is_never_run_here(ledger, clock, runs):

@@ -54,3 +54,9 @@ def test_runs_of_paths_tell_nothing_about_one_node():
 def test_histories_are_kept_as_json():
     histories = follow_all({}, [record("22.1", at=1.0), record("22.2", at=2.0, boot="boot-2", seq=2)])
     assert decode_histories(encode_histories(histories)) == histories
+
+
+def test_a_run_that_knows_no_boot_tells_nothing_of_one():
+    before = follow({}, record("28.39", at=10.0), "a")
+    after = follow(before, record("28.39", at=20.0, boot="", seq=2), "a")
+    assert after == before

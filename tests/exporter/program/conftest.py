@@ -42,6 +42,7 @@ class Served:
 
     folder: Path
     settings: dict[str, Any]
+    tools: str = ""
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -56,15 +57,23 @@ class Served:
     def log(self) -> str:
         return (self.folder / "serve.log").read_text()
 
-    def command(self, *arguments: str) -> list[str]:
+    def write_settings(self) -> Path:
         config = self.folder / "rdma-gate.yaml"
         config.write_text(json.dumps(self.settings))
-        return [sys.executable, "-m", "exporter", "--config", str(config), *arguments]
+        return config
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "exporter", "--config", str(self.write_settings()), *arguments]
 
     def start(self) -> "Served":
         with (self.folder / "serve.log").open("ab") as log:
             self.process = subprocess.Popen(
-                self.command("serve"), cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self.command("serve"),
+                cwd=REPOSITORY,
+                env={**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self.until(lambda: self.get("/-/ready") == b"rdma-gate is ready.\n")
         return self
@@ -114,11 +123,11 @@ def prepare(tmp_path: Path, h100x8: Path) -> Iterator[Callable[..., Served]]:
     """``prepare(name, roles=..., ...)`` writes settings; every process that was started ends with the test."""
     made: list[Served] = []
 
-    def one(name: str = "gpu-001", **settings: Any) -> Served:
+    def one(name: str = "gpu-001", *, tools: str = "", **settings: Any) -> Served:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         defaults = {"listen": f"127.0.0.1:{free_port(0)}", "state_dir": "state", "host_root": str(h100x8)}
-        made.append(Served(folder, {"node": name, **defaults, **settings}))
+        made.append(Served(folder, {"node": name, **defaults, **settings}, tools))
         return made[-1]
 
     yield one

@@ -22,6 +22,10 @@ DOWN = Finding(
     Subject("gpu-001", "mlx5_0", "1"), Status.FAIL, "port_down", "mlx5_0/1: DOWN found, ACTIVE wanted",
     evidence=(EVIDENCE,),
 )  # fmt: skip
+DECIDED = Decision(
+    "d1", DecisionKind.NOT_APPLICABLE, "runtime.gpudirect", Scope(pools=("h100",)), "ana", "platform", "bo",
+    "no GPU", "none needed", NOW + 60,
+)  # fmt: skip
 
 
 def plan(**more) -> Plan:
@@ -83,12 +87,8 @@ def test_a_closed_check_has_the_reason_of_its_sentence_and_one_owner():
 
 def test_paths_and_decisions_keep_the_labels_of_their_series():
     path = PathVerdict("a:d>b:d", "a:d", "b:d", "h100", "same_rail", "3", "pass", "", NOW - 60)
-    decided = Decision(
-        "d1", DecisionKind.NOT_APPLICABLE, "runtime.gpudirect", Scope(pools=("h100",)), "ana", "platform", "bo",
-        "no GPU", "none needed", NOW + 60,
-    )  # fmt: skip
-    everywhere = replace(decided, id="d2", subject="visibility", scope=Scope())
-    given = Verdict("lab", True, "open", NOW, "", paths=(path,), decisions=(decided, everywhere))
+    everywhere = replace(DECIDED, id="d2", subject="visibility", scope=Scope())
+    given = Verdict("lab", True, "open", NOW, "", paths=(path,), decisions=(DECIDED, everywhere))
     view = view_of(given, None)
     assert view.paths == (PathView("a:d", "b:d", "pass", "", NOW - 60, "h100", "same_rail", "3"),)
     assert [(one.id, one.check, one.pool) for one in view.decisions] == [
@@ -97,11 +97,13 @@ def test_paths_and_decisions_keep_the_labels_of_their_series():
     ]
 
 
-def test_a_file_is_usable_unless_all_of_it_was_refused(tmp_path):
+def test_a_file_is_usable_unless_any_of_it_was_refused(tmp_path):
     named = Settings("n", frozenset({"gate"}), "127.0.0.1", 0, tmp_path, plan=tmp_path, decisions=tmp_path)
     assert usable_files(named, "", Decisions()) == {"plan": True, "decisions": True}
     assert usable_files(named, "no such file", Decisions(refused=("d1: expired",))) == {
         "plan": False,
         "decisions": False,
     }
+    one_of_two = Decisions(usable=(DECIDED,), refused=("d2: expired",))
+    assert usable_files(named, "", one_of_two) == {"plan": True, "decisions": False}
     assert usable_files(replace(named, plan=None, decisions=None), "", Decisions()) == {}

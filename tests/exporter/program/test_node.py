@@ -7,16 +7,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from exporter.assignment import Assignment, Budget, ProbeSpec
+from exporter.assignment import Assignment, Budget, Claim, ProbeSpec
 from exporter.clock import SystemClock
 from exporter.evidence import EvidenceStore
 from exporter.ledger import Ledger
 from exporter.program.node import NodeRole, run_context
 from exporter.settings import Settings
+from probes._endpoint import Refused
 
 PORTS = ProbeSpec("access.ports", "access.ports", {"hcas": {"name": "hca"}}, every_seconds=60.0)
 GIDS = ProbeSpec("access.gids", "access.gids", {"hcas": {"name": "hca"}}, every_seconds=60.0)
-WORK = Assignment("lab", "gpu-001", "h100", "digest-1", reviewed=True, term=3, probes=(PORTS, GIDS))
+WORK = Assignment("lab", "gpu-001", "h100", "digest-1", reviewed=True, term=3, gate="g1", probes=(PORTS, GIDS))
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ def test_a_withdrawn_assignment_is_gone_after_a_restart_too(settings):
 
 def test_a_node_that_the_plan_leaves_out_works_without_it(settings):
     node = role(settings)
-    node.follow(WORK)
+    node.follow(WORK, Claim("g1", 3))
     assert node.assignment == WORK
-    node.follow(None)
+    node.follow(None, Claim("g1", 3))
     assert node.assignment is None
 
 
@@ -58,9 +59,33 @@ def test_an_assignment_of_another_node_or_of_an_older_term_is_refused(settings):
     node.assign(WORK)
     with pytest.raises(ValueError, match="assignment: for gpu-002, gpu-001 wanted"):
         node.assign(msgspec.structs.replace(WORK, node="gpu-002"))
-    with pytest.raises(ValueError, match="assignment: of term 2, at least 3 wanted"):
+    with pytest.raises(Refused, match="gate g1 of term 2 found, at least 3 wanted"):
         node.assign(msgspec.structs.replace(WORK, term=2))
     assert node.assignment == WORK
+
+
+def test_a_second_gate_of_the_same_term_hands_out_nothing(settings):
+    node = role(settings)
+    node.assign(WORK)
+    with pytest.raises(Refused, match="gates g2 and g1 spoke 0 s ago, both of term 3"):
+        node.assign(msgspec.structs.replace(WORK, gate="g2", plan_digest="digest-2"))
+    assert node.assignment == WORK
+
+
+def test_a_person_beside_a_gate_needs_its_plan_and_changes_nothing(settings):
+    node = role(settings)
+    node.assign(WORK)
+    node.assign(msgspec.structs.replace(WORK, gate="", term=0))
+    with pytest.raises(Refused, match=r"gpu-001: plan digest-2 found, that of gate g1 wanted \(digest-1\)"):
+        node.assign(msgspec.structs.replace(WORK, gate="", term=0, plan_digest="digest-2"))
+    assert node.assignment == WORK
+
+
+def test_where_no_gate_speaks_a_person_hands_out_the_work_without_a_term_of_their_own(settings):
+    role(settings).assign(WORK)
+    node = role(settings)
+    node.assign(msgspec.structs.replace(WORK, gate="", term=0, plan_digest="digest-2"))
+    assert node.assignment == msgspec.structs.replace(WORK, gate="", plan_digest="digest-2")
 
 
 def test_an_assignment_on_disk_that_is_anothers_or_unreadable_counts_as_none(settings, caplog):

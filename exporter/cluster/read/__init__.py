@@ -1,0 +1,1 @@
+"""The API's objects become the facts that probes judge: plain data, no opinion."""

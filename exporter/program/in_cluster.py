@@ -1,0 +1,156 @@
+"""A gate in a Kubernetes cluster: its nodes are the cluster's, one gate leads, and the cluster is probed as well."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from exporter import registry
+from exporter.assignment import Claim
+from exporter.clock import Clock
+from exporter.cluster.configuration import configure_by
+from exporter.cluster.connection import Connection
+from exporter.cluster.election import Election, Leadership
+from exporter.cluster.facts import ClusterFacts
+from exporter.cluster.maintenance import maintenance_of
+from exporter.cluster.membership import Membership
+from exporter.cluster.probe_loop import ClusterProbes, PlannedProbe
+from exporter.gate.inputs import GateNode, MemberState
+from exporter.ledger import Ledger
+from exporter.plan import Plan
+from exporter.plan.membership import pool_nodes
+from exporter.program.node import run_context
+from exporter.settings import KnownMember, KubernetesSettings, Settings
+from probes._cluster import DaemonSet
+from probes.visibility._plugins import is_plugin
+
+SETTLE_SECONDS = 0.5
+LOOK_EVERY_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    members: tuple[KnownMember, ...] = ()
+    leadership: Leadership | None = None
+    out_of_service: Mapping[str, str] | None = None
+    problems: tuple[str, ...] = ()
+
+
+class InCluster:
+    """What a gate has of its cluster. ``plan`` and ``known`` are the gate's plan and all its members, as of now."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        kubernetes: KubernetesSettings,
+        ledger: Ledger,
+        clock: Clock,
+        environment: Mapping[str, str],
+    ) -> None:
+        self.changed: Callable[[], None] = lambda: None
+        self.plan: Callable[[], Plan | None] = lambda: None
+        self.known: Callable[[], tuple[KnownMember, ...]] = tuple
+        self._clock = clock
+        self._connection = Connection(configure_by(kubernetes, environment), clock.monotonic)
+        self.facts = ClusterFacts(self._connection, kubernetes, clock, is_plugin=_looks_like_plugin)
+        self._membership = Membership(self._connection, kubernetes, clock, self._move)
+        identity = f"{settings.node}_{secrets.token_hex(8)}"
+        place = kubernetes.namespace, kubernetes.lease
+        self._election = Election(self._connection, place, identity, clock, self._move)
+        context = run_context(settings)
+        self._probes = ClusterProbes(self.facts, ledger, context, registry.probes(), self._planned, clock)
+        self._moved = asyncio.Event()
+        self._seen = _Seen()
+        self.facts.listen(self._move)
+
+    @property
+    def members(self) -> tuple[KnownMember, ...]:
+        """The nodes that run rdma-gate, with the labels of their Node objects."""
+        return self._seen.members
+
+    @property
+    def leadership(self) -> Leadership:
+        """Who leads, at this very moment."""
+        return self._election.leadership
+
+    @property
+    def standby(self) -> str:
+        """Why this gate does nothing now, as a phrase; empty while it leads."""
+        now = self.leadership
+        if now.is_leader:
+            return ""
+        return f"standby: {now.problem}" if now.problem else f"standby: {now.holder or 'nobody yet'} leads"
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What of the cluster cannot be read, a sentence each."""
+        return self._seen.problems
+
+    def judged(self, node: GateNode) -> GateNode:
+        """Return the node as the cluster knows it: out of service by somebody's will is maintenance."""
+        why = (self._seen.out_of_service or {}).get(node.name, "")
+        return replace(node, state=MemberState.MAINTENANCE, detail=why) if why else node
+
+    def claim(self, before: Claim) -> tuple[Claim, bool]:
+        """Return in whose name nodes are asked from now on, and whether this gate may ask them at all.
+
+        What is planned is looked at again, too.
+        """
+        self._probes.wake()
+        now = self.leadership
+        return (Claim(before.gate, now.term), True) if now.is_leader else (before, False)
+
+    async def run(self) -> None:
+        """Read, be a candidate, and probe until cancelled; the Lease is then given back."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for name, action in (
+                    ("facts", self.facts.run),
+                    ("members", self._membership.run),
+                    ("lease", self._election.run),
+                    ("probes", self._probes.run),
+                    ("news", self._tell_forever),
+                ):
+                    tasks.create_task(action(), name=f"kubernetes {name}")
+        finally:
+            await self._connection.close()
+
+    async def _tell_forever(self) -> None:
+        """Tell what is other than before; news come in bursts, and are told together."""
+        while True:
+            self._moved.clear()
+            before, self._seen = self._seen, self._look()
+            if self._seen != before:
+                self.changed()
+            await self._clock.wait(self._moved, LOOK_EVERY_SECONDS)
+            if self._election.leadership == self._seen.leadership:
+                await self._clock.wait(asyncio.Event(), SETTLE_SECONDS)
+
+    def _look(self) -> _Seen:
+        nodes = self.facts.nodes()
+        reasons = {name: maintenance_of(node) for name, node in nodes.items()}
+        members_unread = self._membership.unread
+        unread = (*self.facts.unread(), *((members_unread,) if members_unread else ()))
+        return _Seen(
+            members=self._membership.members(nodes),
+            leadership=self._election.leadership,
+            out_of_service={name: why for name, why in reasons.items() if why},
+            problems=tuple(f"kubernetes: {one}" for one in unread),
+        )
+
+    def _move(self) -> None:
+        self._moved.set()
+
+    def _planned(self) -> Iterator[PlannedProbe]:
+        plan, modules = self.plan(), registry.probes()
+        if plan is None or not self.leadership.is_leader:
+            return
+        nodes = pool_nodes(plan, self.known())
+        for pool in plan.pools:
+            for spec in pool.probes:
+                if spec.probe in modules and modules[spec.probe].kind == "cluster":
+                    yield PlannedProbe(pool.name, spec, nodes[pool.name], plan.digest)
+
+
+def _looks_like_plugin(found: DaemonSet) -> bool:
+    return is_plugin(found.spec, found.name)

@@ -1,0 +1,40 @@
+"""What the name of an extended resource tells: whether it is valid, and whether it stands for GPUs or for RDMA.
+
+A name is only a hint: the plan and the plugins' configuration decide where they speak.
+"""
+
+import re
+
+_PREFIX = re.compile(r"(?=.{1,253}/)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*/")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_GPU = re.compile(
+    r"(?:nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|(?:gpu\.)?intel\.com/(?:gpu|i915|xe)|habana\.ai/gaudi)"
+)
+_RDMA = re.compile(
+    r"^rdma/|rdma|roce|hca|infiniband|sriov|mlnx|mellanox|connectx|cx\d|mlx|(?:^|[/_.-])(?:ib|efa|vf|vfs|nic|nics|hostdev)(?:$|[/_.\d-])",
+    re.IGNORECASE,
+)
+
+
+def is_extended(name: str) -> bool:
+    """Whether the API takes it as the name of an extended resource."""
+    prefix = _PREFIX.match(name)
+    if prefix is None or not _NAME.fullmatch(name[prefix.end() :]):
+        return False
+    domain = prefix[0][:-1]
+    return not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io")) and not name.startswith("requests.")
+
+
+def is_gpu(name: str) -> bool:
+    """Whether the name is that of GPUs, shared or partitioned ones too."""
+    return _GPU.match(name) is not None
+
+
+def is_rdma(name: str) -> bool:
+    """Whether the name looks like that of RDMA devices or of functions of a NIC."""
+    return not is_gpu(name) and _RDMA.search(name) is not None
+
+
+def prefix_of(name: str) -> str:
+    """The part before the slash."""
+    return name.partition("/")[0]
