@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from exporter.judge.judgement import Judgement
+from exporter.judge.k8s_events import judge_events
+from exporter.judge.k8s_node import judge_k8s_node
+from exporter.judge.k8s_pod import judge_k8s_pod
 from exporter.judge.perftest import judge_perftest
 from exporter.judge.pingpong import judge_pingpong
+from exporter.judge.plugin_config import judge_plugin_config
 from exporter.judge.ports import judge_ibstat, judge_ibv_devinfo, judge_rdma_link
 from exporter.judge.requirements import Requirement, parse_requirements
 
@@ -22,6 +26,10 @@ KINDS: Mapping[str, Callable[[str, Sequence[Requirement]], Judgement]] = Mapping
         "ibv-devinfo": judge_ibv_devinfo,
         "ibstat": judge_ibstat,
         "rdma-link": judge_rdma_link,
+        "k8s-node": judge_k8s_node,
+        "k8s-pod": judge_k8s_pod,
+        "plugin-config": judge_plugin_config,
+        "events": judge_events,
     }
 )
 

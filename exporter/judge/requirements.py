@@ -6,8 +6,9 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from exporter.quantities import parse_bytes, parse_message_rate, parse_rate, parse_seconds
+from probes._quantity import read_whole
 
-Parser = Callable[[str], Decimal]
+Parser = Callable[[str], Decimal | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def parse_requirements(kind: str, texts: Iterable[str]) -> tuple[Requirement, ..
 
 def _requirement(kind: str, text: str) -> Requirement:
     name, equals, quantity = text.partition("=")
-    meaning = _MEANINGS[kind].get(name.strip())
+    meaning = _MEANINGS.get(kind, {}).get(name.strip()) or _resource(kind, name.strip())
     if meaning is None or not equals:
         raise ValueError(f"require: {text!r} found for {kind}, one of {_allowed(kind)} with =QUANTITY wanted")
     try:
@@ -91,5 +92,10 @@ def _requirement(kind: str, text: str) -> Requirement:
     return Requirement(name.strip(), meaning.value, limit, meaning.at_least, text)
 
 
+def _resource(kind: str, name: str) -> _Meaning | None:
+    """Of a node a number of any extended resource can be wanted."""
+    return _Meaning(name, read_whole, at_least=True) if kind == "k8s-node" and "/" in name else None
+
+
 def _allowed(kind: str) -> str:
-    return ", ".join(_MEANINGS[kind])
+    return ", ".join(_MEANINGS.get(kind, ())) or ("a resource" if kind == "k8s-node" else "none")

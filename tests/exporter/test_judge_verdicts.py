@@ -101,6 +101,8 @@ IBSTAT = [
     (ibstat(SM_lid="0"), "fail", "no_subnet_manager"),
     (ibstat(Base_lid="65535"), "fail", "no_lid"),
     (ibstat(Base_lid="0"), "fail", "no_lid"),
+    (ibstat(Base_lid="1x7"), "unknown", "truncated"),
+    (ibstat(SM_lid=""), "unknown", "truncated"),
     (ibstat(State="Armed"), "fail", "port_not_active"),
     (ibstat(State="Down", Physical_state="Polling"), "fail", "port_down"),
     (ibstat(State="Down", Physical_state="Disabled", Link_layer="Ethernet"), "fail", "port_down"),
@@ -109,6 +111,38 @@ IBSTAT = [
     (ibstat(Physical_state="Disabled"), "unknown", "inconsistent"),
     (ibstat(State="Aktiv"), "unknown", "state_unknown"),
 ]
+
+
+INFINIBAND = """\
+hca_id:\tmlx5_0
+\ttransport:\t\t\tInfiniBand (0)
+\tfw_ver:\t\t\t\t20.31.1014
+\tvendor_id:\t\t\t0x02c9
+\tvendor_part_id:\t\t\t4123
+\tphys_port_cnt:\t\t\t1
+\t\tport:\t1
+\t\t\tstate:\t\t\tPORT_ACTIVE (4)
+\t\t\tmax_mtu:\t\t4096 (5)
+\t\t\tactive_mtu:\t\t4096 (5)
+\t\t\tsm_lid:\t\t\t1
+\t\t\tport_lid:\t\t7
+\t\t\tport_lmc:\t\t0x00
+\t\t\tlink_layer:\t\tInfiniBand
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict_wanted"),
+    [
+        ("", "", ("pass", "")),
+        ("port_lid:\t\t7", "port_lid:\t\t0", ("fail", "no_lid")),
+        ("port_lid:\t\t7", "port_lid:\t\t1x7", ("unknown", "truncated")),
+        ("port_lid:\t\t7", "port_lid:\t\t", ("unknown", "truncated")),
+        ("sm_lid:\t\t\t1", "sm_lid:\t\t\t?", ("unknown", "truncated")),
+    ],
+)
+def test_an_infiniband_port_is_judged_only_with_lids_that_can_be_read(old: str, new: str, verdict_wanted: Any) -> None:
+    assert verdict("ibv-devinfo", INFINIBAND.replace(old, new)) == verdict_wanted
 
 
 @pytest.mark.parametrize(("output", "status", "reason"), IBSTAT)

@@ -31,6 +31,34 @@ def test_bytes_that_are_no_text_are_judged_and_not_a_traceback(gate, tmp_path):
     assert (said.code, said.json["status"]) == (2, "unknown")
 
 
+NODE = '{"allocatable": {"cpu": "64", "nvidia.com/gpu": "8", "rdma/hca": "1k"}, "capacity": {"rdma/hca": "1k"}}'
+
+
+@pytest.mark.parametrize(("count", "code"), [("1000", 0), ("1001", 1)])
+def test_a_node_is_judged_by_the_number_that_is_required(gate, count, code):
+    assert gate("judge", "k8s-node", "--require", f"rdma/hca={count}", stdin=NODE).code == code
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "code"),
+    [
+        ("k8s-pod", "spec:\n  containers:\n  - name: a\n", 1),
+        ("plugin-config", '{"configList": []}', 1),
+        ("plugin-config", "2026/11/30 08:00:00 hca_a.sock gets registered successfully at Kubelet\n", 2),
+        ("events", "Warning  TopologyAffinityError  1s  kubelet  x\n", 1),
+        ("events", "", 2),
+    ],
+)
+def test_what_kubernetes_says_is_judged_from_standard_input(gate, kind, text, code):
+    assert gate("judge", kind, stdin=text).code == code
+
+
+@pytest.mark.parametrize("kind", ["k8s-pod", "plugin-config", "events", "k8s-node"])
+def test_a_target_that_the_kind_does_not_have_is_wrong_usage(gate, kind):
+    said = gate("judge", kind, "--require", "bandwidth=360Gbit/s", stdin="x")
+    assert (said.code, "Traceback" in said.err) == (64, False)
+
+
 @pytest.mark.parametrize("wanted", ["bandwidth", "bandwidth=360", "nonsense=3us", "bandwidth=fast"])
 def test_a_target_that_cannot_be_read_is_wrong_usage(gate, wanted):
     said = gate("judge", "perftest", GOOD, "--require", wanted)
