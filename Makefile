@@ -28,8 +28,8 @@ test: lint types imports ## run every check and test, the lab's too
 	@deploy/install tests
 	@$(BIN)/pytest
 
-unit: venv ## run the tests that need no virtual machine
-	@$(BIN)/pytest -m "not lab"
+unit: venv ## run the tests that need no virtual machine and no cluster
+	@$(BIN)/pytest -m "not lab and not kube"
 
 lint: venv ## ruff: rules and format
 	@$(BIN)/ruff check .
@@ -45,8 +45,25 @@ alerts: venv ## check the alerting rules, runbooks and routes, with promtool and
 	@$(BIN)/python -m alerts.lint
 	@$(BIN)/pytest tests/alerts
 
+kube-assets: venv ## build the kube-apiserver, etcd, controllers, scheduler and helm that the tests run, once
+	@$(BIN)/python -m tests.kube.assets
+
+boards: venv ## build the Grafana boards and check them: layout, schema, and each query on a day of the lab
+	@$(BIN)/python -m dashboards.build
+	@$(BIN)/python -m dashboards.lint
+	@$(BIN)/pytest tests/boards
+
+chart: venv ## check the helm chart: values, security, rules and boards, and against a real API server
+	@$(BIN)/pytest tests/deploy/chart
+
+manifests: venv ## write deploy/manifests anew from the chart
+	@$(BIN)/python -m tests.deploy.chart.manifests
+
 lab-faults: venv ## break the lab in every known way and print what the gate says
 	@$(BIN)/python -m deploy.faults
+
+test-pages: venv ## break the lab under the shipped alerts and see who is told (an hour; ONLY=link-down,netem: some)
+	@$(BIN)/python -m deploy.pages $(if $(ONLY),--only $(ONLY))
 
 bench: venv ## print scrape cost, memory, CPU and start-up time beside their peers
 	@$(BIN)/python -m tests.bench
@@ -63,4 +80,4 @@ lab-down: ## stop the lab's machines
 clean: lab-down ## remove the environment and every cache in the tree
 	@rm -rf .venv .run .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-.PHONY: help venv run demo test unit lint types imports alerts lab-faults bench lock lab-down clean
+.PHONY: help venv run demo test unit lint types imports alerts chart manifests boards kube-assets lab-faults test-pages bench lock lab-down clean
