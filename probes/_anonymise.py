@@ -7,12 +7,17 @@ from ipaddress import IPv4Address, IPv6Address
 IPV4 = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 GUID = re.compile(r"\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b")
 GID = re.compile(r"\b[0-9a-f]{4}(?::[0-9a-f]{4}){7}\b")
+# Ethernet's six bytes, or InfiniBand's twenty
+MAC = re.compile(r"(?<![0-9a-f:])[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){14})?(?![0-9a-f:])", re.IGNORECASE)
+ANY_IPV6 = re.compile(r"(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.IGNORECASE)
+NODE_NAME = re.compile(r"(NODE_NAME=)[^\0]*")
 HEX_IPV6 = re.compile(r"\b[0-9a-f]{32}\b")
 KEPT_DESCRIPTIONS = ("rxe", "Software iWARP stack")
 BENCHMARK_IPV4 = int(IPv4Address("198.18.0.0"))
 DOCUMENTATION_IPV6 = int(IPv6Address("2001:db8::"))
 LINK_LOCAL = int(IPv6Address("fe80::"))
 LOCAL_GUID = 0x0200 << 48
+LOCAL_MAC = 0x02 << 40
 
 
 class Anonymiser:
@@ -30,8 +35,8 @@ class Anonymiser:
             return GUID.sub(self._each(self._guid), text)
         if "/gids/" in path:
             return GID.sub(self._each(self._gid), text)
-        if name == "fib_trie":
-            return IPV4.sub(self._each(self._ipv4), text)
+        if name in ("annotations", "netlink.json", "environ", "fib_trie"):
+            return self._all_addresses(NODE_NAME.sub(r"\1node", text))
         if name == "if_inet6":
             return HEX_IPV6.sub(self._each(self._hex_ipv6), text)
         return text
@@ -55,6 +60,23 @@ class Anonymiser:
             return address
         base = LINK_LOCAL if address.is_link_local else DOCUMENTATION_IPV6
         return IPv6Address(base + self._number("ipv6", str(address)))
+
+    def _all_addresses(self, text: str) -> str:
+        return ANY_IPV6.sub(
+            self._each(self._any_ipv6), IPV4.sub(self._each(self._ipv4), MAC.sub(self._each(self._mac), text))
+        )
+
+    def _any_ipv6(self, text: str) -> str:
+        try:
+            return str(self._ipv6(IPv6Address(text)))
+        except ValueError:  # a time, a MAC
+            return text
+
+    def _mac(self, text: str) -> str:
+        if set(text) <= {"0", ":"}:
+            return text
+        digits = f"{LOCAL_MAC + self._number('mac', text.lower()):0{len(text) - text.count(':')}x}"
+        return ":".join(digits[i : i + 2] for i in range(0, len(digits), 2))
 
     def _gid(self, text: str) -> str:
         return self._ipv6(IPv6Address(text)).exploded

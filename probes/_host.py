@@ -6,7 +6,7 @@ Give it another root and a recorded tree is a machine. Nothing is held between c
 import errno
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,7 @@ from probes._worker import Worker
 __all__ = ["Command", "Completed", "Host", "Process", "Tree"]
 
 T = TypeVar("T")
+LOG_RECORD_BYTES = 8192  # a shorter read than the record answers EINVAL
 
 
 class Tree:
@@ -82,6 +83,14 @@ class Tree:
         found = os.statvfs(self._below(path))
         return found.f_frsize * found.f_blocks
 
+    def log(self, path: str, limit_bytes: int) -> str:
+        """What a log device holds now, at most ``limit_bytes``; reading it takes nothing away. OSError as it comes."""
+        handle = os.open(self._below(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return b"".join(_log_records(handle, limit_bytes)).decode(errors="replace")
+        finally:
+            os.close(handle)
+
     def _recorded(self, path: str) -> tuple[str, str] | None:
         """The numbers and the errno name (``ok`` for none) of a device node in a recorded tree."""
         file = Path(self._below(path + ".dev"))
@@ -131,6 +140,21 @@ class Host:
     def close(self) -> None:
         """Let the worker thread end; a read that hangs is not waited for."""
         self._worker.close()
+
+
+def _log_records(handle: int, limit_bytes: int) -> Iterator[bytes]:
+    left_bytes = limit_bytes
+    while left_bytes > 0:
+        try:
+            record = os.read(handle, LOG_RECORD_BYTES)
+        except BlockingIOError:  # the end of what there is
+            return
+        except BrokenPipeError:  # records were overwritten while we read
+            continue
+        if not record:
+            return
+        left_bytes -= len(record)
+        yield record
 
 
 def _resolve(path: str) -> str:

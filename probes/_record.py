@@ -7,26 +7,39 @@ left out, as is what nobody looked at.
 
 import errno
 import os
+import re
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from probes._anonymise import Anonymiser
 from probes._host import Tree
 from probes.readers.addresses import read_local_addresses
+from probes.readers.container import HOST_DEVICES, MARKS
 from probes.readers.counters import read_counters
+from probes.readers.environment import PATH as ENVIRONMENT
+from probes.readers.environment import read_environment
 from probes.readers.gids import read_gids
+from probes.readers.libraries import read_libraries
 from probes.readers.memory import read_available_bytes
+from probes.readers.mounts import PATH as MOUNTS
+from probes.readers.mounts import mount_lines
+from probes.readers.namespace import RECORDED as NETLINK
+from probes.readers.namespace import namespace_text, read_namespace
 from probes.readers.netdevs import NET, read_bond_members, read_netdev, read_netdev_names
 from probes.readers.optional import optional_text
 from probes.readers.pci import PCI, read_pci
+from probes.readers.security import read_security
 from probes.readers.sysfs import DEVICES, VERBS, read_devices
 from probes.readers.versions import read_versions
 
 LIMIT_BYTES = 4 << 20
+LIBRARY = re.compile(r"\.so(\.[\d.]+)?$")  # its name tells its version, its content is megabytes
 NODES = "/dev/infiniband"
 MAD = "/sys/class/infiniband_mad"
 RDMA_CM = "/sys/class/misc/rdma_cm/dev"
+ANNOTATIONS, NETWORKS = "/etc/podinfo/annotations", "k8s.v1.cni.cncf.io/"
 SIZED = "/dev/shm"  # noqa: S108 its size is recorded, nothing is written there
 
 
@@ -42,8 +55,8 @@ def record_host(tree: Tree, destination: Path, *, anonymise: bool) -> list[str]:
         real = _copy_links(tree, destination, path, written)
         if (text := _read(tree, real)) is not None:
             _write(destination, real, text_of(real, text), written)
-    for path, text in (_devices(tree) | _sizes(tree)).items():
-        _write(destination, path, text, written)
+    for path, text in (_devices(tree) | _sizes(tree) | _process(tree) | _marks(tree)).items():
+        _write(destination, path, text_of(path, text), written)
     return sorted(set(written))
 
 
@@ -52,8 +65,10 @@ def _looked_at(tree: Tree) -> set[str]:
     spy = Tree(tree.root, paths.add)
     for reader in (read_local_addresses, read_available_bytes, read_netdev_names, read_pci, read_versions):
         reader(spy)
-    for name in ("status", "limits", "uid_map"):
-        optional_text(spy, f"/proc/self/{name}")
+    with suppress(OSError, ValueError, KeyError):
+        read_security(spy)
+    optional_text(spy, "/proc/self/limits")
+    paths |= {library.path for library in read_libraries(spy).values()}
     for device in read_devices(spy):
         for port in device.ports:
             read_gids(spy, device.name, port.number)
@@ -65,7 +80,8 @@ def _looked_at(tree: Tree) -> set[str]:
             optional_text(spy, f"{MAD}/{name}/{file}")
     optional_text(spy, RDMA_CM)
     # a listing shows links that nobody followed
-    return paths | {f"{folder}/{name}" for folder in (DEVICES, VERBS, NET, PCI) for name in tree.names(folder)}
+    listed = {f"{folder}/{name}" for folder in (DEVICES, VERBS, NET, PCI) for name in tree.names(folder)}
+    return (paths | listed) - {ENVIRONMENT}  # it may hold secrets
 
 
 def _copy_links(tree: Tree, destination: Path, path: str, written: list[str]) -> str:
@@ -104,7 +120,7 @@ def _read(tree: Tree, path: str) -> str | None:
     if not (tree.root / path.lstrip("/")).is_file():
         return None
     try:
-        return tree.text(path, LIMIT_BYTES)
+        return "" if LIBRARY.search(path) else tree.text(path, LIMIT_BYTES)
     except OSError:
         return None
 
@@ -128,6 +144,22 @@ def _open_word(tree: Tree, path: str) -> str:
     except OSError as error:
         return errno.errorcode[error.errno or errno.EIO]
     return "ok"
+
+
+def _process(tree: Tree) -> dict[str, str]:
+    """Netlink's tables, and of files that may hold secrets the lines that a reader looks at."""
+    asked = [line for line in optional_text(tree, ANNOTATIONS).splitlines() if line.startswith(NETWORKS)]
+    variables = "\0".join(f"{name}={value}" for name, value in read_environment(tree).items())
+    texts = {ENVIRONMENT: variables, MOUNTS: "\n".join(mount_lines(tree)), ANNOTATIONS: "\n".join(asked)}
+    with suppress(OSError):
+        texts[NETLINK] = namespace_text(read_namespace(tree))
+    return {path: text for path, text in texts.items() if text}
+
+
+def _marks(tree: Tree) -> dict[str, str]:
+    """Of a container and of the host's devices in it; a folder becomes an empty file, since it may hold a token."""
+    devices = HOST_DEVICES & set(tree.names("/dev"))
+    return {path: "" for path in (*MARKS, *(f"/dev/{name}" for name in devices)) if tree.exists(path)}
 
 
 def _sizes(tree: Tree) -> dict[str, str]:
