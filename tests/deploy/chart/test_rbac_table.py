@@ -10,6 +10,7 @@ TEMPLATES = REPOSITORY / "deploy" / "chart" / "templates"
 Granted = tuple[str, str, str, str]
 PLACES = {
     "rdma-gate": "own namespace",
+    "rdma-gate-rdma-gate-nodes": "each node's own kubelet",
     "rdma-gate-plugins": "each of `rbac.plugins`",
     "rdma-gate-workloads": "each of `rbac.workloads`",
     "rdma-gate-test-pods": "each of `testPods.namespaces`",
@@ -66,7 +67,7 @@ PARTS = ("ClusterRole", "Role")
 def _granted(role: Json) -> set[Granted]:
     if role["kind"] not in PARTS:
         return set()
-    place = "cluster" if role["kind"] == "ClusterRole" else PLACES[role["metadata"]["name"]]
+    place = PLACES.get(role["metadata"]["name"], "cluster")
     return {
         (place, group or "core", resource, verb)
         for rule in role["rules"]

@@ -33,6 +33,7 @@ CHOICES: dict[str, dict[str, Any]] = {
             "podsEverywhere": True,
         },
         "testPods": {"namespaces": ["training"]},
+        "node": {"kubeletSettings": True},
     },
     "no roles": {"rbac": {"create": False}},
     "roles for plugins alone": {"rbac": {"dynamicResources": False, "operators": False}},
