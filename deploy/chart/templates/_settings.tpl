@@ -11,7 +11,9 @@
     "node_service" (include "rdma-gate.nodes" .)
     "lease" (include "rdma-gate.name" .)
     "test_namespaces" (concat .Values.rbac.workloads .Values.testPods.namespaces | uniq | sortAlpha)
-    "pods_everywhere" .Values.rbac.podsEverywhere)
+    "pods_everywhere" .Values.rbac.podsEverywhere
+    "node_conditions" .Values.outward.nodeConditions
+    "events" .Values.outward.events)
 }}
 {{- if include "rdma-gate.plan" . }}{{ $_ := set $own "plan" "/etc/rdma-gate-plan/plan.yaml" }}{{ end }}
 {{- if include "rdma-gate.decisions" . }}{{ $_ := set $own "decisions" "/etc/rdma-gate-decisions/decisions.yaml" }}{{ end }}
