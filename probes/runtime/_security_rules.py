@@ -1,7 +1,7 @@
 """What the process may do against what the plan says, one subject a rule: each yields its problems."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from probes._problems import Problem, unknown
 from probes.readers.libraries import Library
@@ -12,7 +12,7 @@ WHOLE_USERS = "the machine's own user namespace"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the plan says; empty, None and -1 mean anything."""
+    """What the plan says of a process; empty, None and -1 mean anything."""
 
     capabilities: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
@@ -21,7 +21,6 @@ class Wanted:
     lsm_profile: str = ""
     uid: int = -1
     user_namespace: bool | None = None
-    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
 Rule = Callable[[Security, Wanted], Iterator[Problem]]

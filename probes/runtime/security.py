@@ -82,16 +82,9 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Probe:
-    """Settings as the module says."""
+class Probe(Wanted):
+    """Settings as the module says: what the process shall be, and the rest of its surroundings."""
 
-    capabilities: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
-    seccomp: str = ""
-    no_new_privileges: bool | None = None
-    lsm_profile: str = ""
-    uid: int = -1
-    user_namespace: bool | None = None
     host_network: bool = False
     libraries: Mapping[str, str] = field(default_factory=dict)
     denials_within: Seconds = 3600.0
@@ -106,13 +99,12 @@ class Probe:
         return list(self._judge(seen))
 
     def _judge(self, seen: Seen) -> Iterator[Finding]:
-        wanted = self._wanted()
         doubt = [
             unknown("not_representative", f"{sign} found, a container that is not privileged wanted")
             for sign in seen.container.privileged_signs
         ]
         for name, rule in RULES.items():
-            problems = [*rule(seen.security, wanted), *doubt]
+            problems = [*rule(seen.security, self), *doubt]
             samples = tuple(self._samples(seen.security)) if name == "capabilities" else ()
             facts = {"kernel_log": "not visible"} if name == "lsm" and seen.denials is None else {}
             phrase = told(name, seen.security)
@@ -123,17 +115,6 @@ class Probe:
         yield self._libraries(seen.libraries)
         if seen.denials is not None:
             yield self._denials(seen, seen.denials)
-
-    def _wanted(self) -> Wanted:
-        return Wanted(
-            capabilities=self.capabilities,
-            forbidden=self.forbidden,
-            seccomp=self.seccomp,
-            no_new_privileges=self.no_new_privileges,
-            lsm_profile=self.lsm_profile,
-            uid=self.uid,
-            user_namespace=self.user_namespace,
-        )
 
     def _samples(self, found: Security) -> Iterator[Sample]:
         for name in map(capability_name, self.capabilities):

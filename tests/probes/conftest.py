@@ -1,13 +1,18 @@
-"""Recorded machines for the tests of readers and probes."""
+"""Recorded machines, path ends and clusters for the tests of readers and probes."""
 
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from probes import Finding
+from probes._cluster import Cluster
+
 MAKE_HOSTS = Path(__file__).parents[1] / "fixtures" / "hosts" / "make_hosts.py"
+FACTS = Path(__file__).parents[1] / "fixtures" / "kube_facts" / "facts.py"
 PATH_ENDS = Path(__file__).parents[1] / "fixtures" / "paths" / "path_ends.py"
 
 
@@ -38,6 +43,26 @@ def recorded(hosts: ModuleType, tmp_path: Path) -> Callable[..., Path]:
 def ends() -> ModuleType:
     """Ends that play recorded outputs back."""
     return _load(PATH_ENDS)
+
+
+@pytest.fixture(scope="session")
+def facts() -> ModuleType:
+    """The generator of small clusters."""
+    return _load(FACTS)
+
+
+@pytest.fixture
+def ask() -> Callable[..., Any]:
+    """``await ask(probe, cluster)`` is each finding as (node, resource or group, status, reason)."""
+
+    async def answers(probe: Any, cluster: Cluster) -> list[tuple[str, str, str, str]]:
+        found: list[Finding] = list(await probe.run(cluster))
+        assert {one.subject.node for one in found} >= set(cluster.judged)
+        return [
+            (one.subject.node, one.subject.resource or one.subject.group, one.status.value, one.reason) for one in found
+        ]
+
+    return answers
 
 
 def _load(path: Path) -> ModuleType:
