@@ -24,6 +24,19 @@ class ProbeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     targets: tuple[Target, ...] = ()
 
 
+POD_SUFFIX = "@pod"
+
+
+def pod_id(run_id: str) -> str:
+    """Return the id under which a test pod reports that run; no id of a plan has an "@"."""
+    return f"{run_id}{POD_SUFFIX}"
+
+
+def is_pod_id(run_id: str) -> bool:
+    """Whether that is the id of a test pod's run."""
+    return run_id.endswith(POD_SUFFIX)
+
+
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One node: ``url`` is its management address, ``addresses`` the test address of each HCA (or ``""`` for all)."""
 

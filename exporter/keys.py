@@ -45,6 +45,12 @@ def node_key(master: bytes, node: str) -> bytes:
     return hmac.digest(master, node.encode(), "sha256")
 
 
+def pod_key(master: bytes, node: str, uid: str) -> bytes:
+    """Return the key of one test pod on a node: 32 bytes, of no use to any other pod nor to the node's agent."""
+    # No name of a node has a NUL, so no node's key is that of a pod.
+    return node_key(master, f"pod\0{node}\0{uid}")
+
+
 def sign(key: bytes, message: Message, now: float, *, epoch: str = "", nonce: str = "") -> str:
     """Return the Authorization header's value for a request sent at ``now`` (Unix seconds) to the node of ``epoch``."""
     signed = f"{int(now)}:{nonce or secrets.token_hex(16)}:{epoch}"

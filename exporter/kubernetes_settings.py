@@ -33,6 +33,10 @@ class KubernetesFile(msgspec.Struct, frozen=True):
     test_namespaces: tuple[str, ...] = ()
     pods_everywhere: bool = False
     stale: str = "3m"
+    runner_image: str = ""
+    test_pod_priority_class: str = "rdma-gate-test"
+    node_conditions: bool = False
+    events: bool = False
 
 
 def kubernetes_mistakes(file: KubernetesFile) -> Iterator[Mistake]:
@@ -65,6 +69,10 @@ def kubernetes_settings(file: KubernetesFile, environment: Environment, base: Pa
         test_namespaces=file.test_namespaces,
         pods_everywhere=file.pods_everywhere,
         stale_seconds=float(parse_seconds(file.stale)),
+        runner_image=file.runner_image,
+        test_pod_priority_class=file.test_pod_priority_class,
+        node_conditions=file.node_conditions,
+        events=file.events,
     )
 
 

@@ -28,12 +28,12 @@ COMMON_REASONS: Mapping[str, Reason] = MappingProxyType(
         **_targets.REASONS,
     }
 )
-_KIND_BY_PARAMETER = {"Host": "host", "Path": "path", "Group": "group", "Cluster": "cluster"}
+_KIND_BY_PARAMETER = {"Host": "host", "Path": "path", "Group": "group", "Cluster": "cluster", "PodLife": "pod"}
 
 
 @dataclass(frozen=True)
 class ProbeModule:
-    """One probe as found in the tree. ``kind`` says what its ``run`` takes: host, path, group or cluster."""
+    """One probe as found in the tree. ``kind`` says what its ``run`` takes: host, path, group, cluster or pod."""
 
     name: str
     check: str

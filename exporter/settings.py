@@ -40,7 +40,9 @@ class KubernetesSettings:
     """How a gate reads its cluster. ``namespace`` is its own, where the nodes' Service and the Lease are.
 
     ``kubeconfig`` None: the pod's service account, mounted at ``service_account``. Device plugins are looked for in
-    ``plugin_namespaces`` (empty: all). Facts count until the API has been silent for ``stale_seconds``.
+    ``plugin_namespaces`` (empty: all). Facts count until the API has been silent for ``stale_seconds``. Test pods
+    take their runner from ``runner_image``; where that is empty none are made.
+    ``node_conditions`` and ``events`` have the gate write these, which nothing else here does.
     """
 
     namespace: str
@@ -53,11 +55,18 @@ class KubernetesSettings:
     test_namespaces: tuple[str, ...] = ()
     pods_everywhere: bool = False
     stale_seconds: float = 180.0
+    runner_image: str = ""
+    test_pod_priority_class: str = "rdma-gate-test"
+    node_conditions: bool = False
+    events: bool = False
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All of it, resolved. Paths are absolute; None where nothing was given. ``every_seconds`` is by probe name."""
+    """All of it, resolved. Paths are absolute; None where nothing was given. ``every_seconds`` is by probe name.
+
+    ``vantage`` is "pod" in a test pod of a workload, "host" everywhere else.
+    """
 
     node: str
     roles: frozenset[str]
@@ -73,6 +82,7 @@ class Settings:
     every_seconds: Mapping[str, float] = field(default_factory=dict)
     host_root: Path = Path("/")
     log_level: str = "info"
+    vantage: str = "host"
     kubernetes: KubernetesSettings | None = None
 
 

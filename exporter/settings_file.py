@@ -25,6 +25,7 @@ from exporter.settings import (
 
 SYSTEM_STATE = "/var/lib/rdma-gate"
 Role = Literal["node", "gate"]
+Vantage = Literal["host", "pod"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -55,6 +56,7 @@ class SettingsFile(msgspec.Struct, frozen=True):
     every: dict[str, str] = {}
     host_root: str = "/"
     log_level: LogLevel = "info"
+    vantage: Vantage = "host"
     kubernetes: KubernetesFile = KubernetesFile()
 
 
@@ -102,6 +104,7 @@ def _resolve(file: SettingsFile, environment: Environment, base: Path) -> Settin
         every_seconds={probe: float(parse_seconds(text)) for probe, text in file.every.items()},
         host_root=_path(file.host_root, base) or Path("/"),
         log_level=file.log_level,
+        vantage=file.vantage,
         kubernetes=kubernetes_settings(file.kubernetes, environment, base) if "gate" in file.roles else None,
     )
 

@@ -113,7 +113,7 @@ class GateView(msgspec.Struct, frozen=True):
     """The whole gate page. Times are Unix seconds; ``problems`` are the reasons of a closed gate, grouped.
 
     ``paused`` says who paused all tests; ``files`` tells by name (plan, decisions) whether it was read without fault.
-    A gate that is not the leader shows what it would decide, and exposes nothing.
+    A gate that is not the leader shows what it would decide, and exposes nothing. ``last_snapshot`` is 0 without one.
     """
 
     cluster: str
@@ -131,3 +131,4 @@ class GateView(msgspec.Struct, frozen=True):
     version: str = ""
     is_leader: bool = True
     files: Mapping[str, bool] = {}
+    last_snapshot: float = 0.0

@@ -65,10 +65,14 @@ class ProbeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One line of meaning and the one owner of a reason code."""
+    """One line of meaning and the one owner of a reason code.
+
+    ``of_machine``: true of the whole machine, so that a failure seen outside a pod counts for the pods in it.
+    """
 
     meaning: str
     owner: Owner
+    of_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)

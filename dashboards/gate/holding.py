@@ -15,6 +15,7 @@ from dashboards.panels import Column, Said, graph, listing, tile
 from dashboards.queries import Query, each
 
 EXPIRY = each("min", "pool check id kind", select("rdma_gate_decision_expiry_timestamp_seconds", "any_pool"))
+SNAPSHOT = each("max", "", select("rdma_gate_snapshot_timestamp_seconds"))
 ROW = Row(
     9,
     "How long it will hold",
@@ -41,7 +42,7 @@ ROW = Row(
             ),
         ),
         (
-            6,
+            4,
             tile(
                 Said(
                     11,
@@ -54,7 +55,23 @@ ROW = Row(
             ),
         ),
         (
-            6,
+            4,
+            tile(
+                Said(
+                    21,
+                    "Last snapshot",
+                    "How long ago somebody last took a snapshot at this gate: what an approval rests on is that old.",
+                ),
+                [
+                    Query(
+                        f"time() - {each('max', '', select('rdma_gate_snapshot_timestamp_seconds'))}", "Age {{cluster}}"
+                    )
+                ],
+                Look(unit="s", steps=limits((0, NEUTRAL)), no_value="none taken, or no gate answers"),
+            ),
+        ),
+        (
+            4,
             tile(
                 Said(
                     12,

@@ -34,6 +34,7 @@ def command(
     """Ask the gate how things stand; or look at this machine (--passive); or test one pair now (--path A B).
 
     --passive takes at most ten seconds, sends nothing and changes nothing; it needs no root, no plan and no gate.
+    Probes that judge only against a plan are then named as not planned, and count neither way.
     --path needs a reviewed plan with tests_enabled and the members' addresses; the nodes' own guards and budgets hold.
 
     Exit code: 0 open (every finding passes), 1 closed, 2 no answer, 64 wrong usage.
@@ -52,7 +53,7 @@ def command(
 
 
 def _passive(context: click.Context, settings: Settings, *, as_json: bool) -> int:
-    from exporter.cli.passive_check import check_passively, passive_specs
+    from exporter.cli.passive_check import check_passively, not_planned, passive_specs
     from exporter.plan import PlanError
 
     try:
@@ -61,6 +62,9 @@ def _passive(context: click.Context, settings: Settings, *, as_json: bool) -> in
         raise usage_error(*(f"{settings.plan}: {line}" for line in error.lines)) from error
     with Console(stderr=True).status(f"{len(specs)} passive probes, at most 10 s"):
         runs = check_passively(settings, environment_of(context), specs)
+    if left := not_planned(specs):
+        # They judge only against a plan, so that they are no failure; on stderr, since --json is the runs alone.
+        click.echo(f"not planned, so not run: {', '.join(left)}", err=True)
     return _answer(runs, as_json=as_json)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
 
 from exporter import registry
 from exporter.assignment import ProbeSpec
@@ -29,9 +30,21 @@ def passive_specs(settings: Settings) -> Sequence[ProbeSpec]:
     return unplanned_specs(registry.probes())
 
 
+def not_planned(specs: Sequence[ProbeSpec]) -> list[str]:
+    """Return the passive probes that are not among these, each with what only a plan can say to it."""
+    asked = {spec.probe for spec in specs}
+    left = (one for one in registry.probes().values() if one.kind == "host" and one.name not in asked)
+    return [f"{one.name}{_needs(one.probe)}" for one in left]
+
+
 def check_passively(settings: Settings, environment: Mapping[str, str], specs: Sequence[ProbeSpec]) -> list[Run]:
     """Run the probes, each within LIMIT_SECONDS, and return their runs in the order given."""
     return asyncio.run(_check(settings, environment, specs))
+
+
+def _needs(probe: type) -> str:
+    names = [one.name for one in fields(probe) if one.default is MISSING and one.default_factory is MISSING]
+    return f" (needs {' and '.join(names)})" if names else ""
 
 
 async def _check(settings: Settings, environment: Mapping[str, str], specs: Sequence[ProbeSpec]) -> list[Run]:

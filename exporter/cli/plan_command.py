@@ -1,13 +1,15 @@
 """Check a plan, or propose one."""
 
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from exporter import registry
-from exporter.cli import CLOSED, OPEN
-from exporter.cli.given import CONFIG, JSON, settings_of, usage_error
+from exporter.cli import CLOSED, OPEN, NoAnswerError
+from exporter.cli.given import CONFIG, JSON, environment_of, settings_of, usage_error
+from exporter.settings import KubernetesSettings, Settings
 
 
 @click.group("plan")
@@ -55,19 +57,20 @@ def check(context: click.Context, file: Path, *, as_json: bool) -> int:
 @command.command("propose")
 @click.option("--cluster", default="my-cluster", show_default=True, help="The cluster's name.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write a new file instead of printing.")
+@click.option("--machine", is_flag=True, help="From this machine's HCAs, also where there is a Kubernetes cluster.")
 @CONFIG
 @click.pass_context
-def propose(context: click.Context, *, cluster: str, output: Path | None) -> None:
-    """Propose a plan from the HCAs that this machine has, marked unreviewed. Correct it, then fill in reviewed."""
-    from exporter.gate.propose import propose_plan, seen_hcas
-    from probes._host import Tree
-    from probes.readers.sysfs import read_devices
+def propose(context: click.Context, *, cluster: str, output: Path | None, machine: bool) -> None:
+    """Propose a plan from what is here, marked unreviewed. Correct it, then fill in reviewed.
 
+    Where the settings have a Kubernetes cluster: from its nodes and what they can give out, and what is still to be
+    decided is said on stderr. Elsewhere: from the HCAs that this machine has.
+    """
     settings = settings_of(context)
-    seen = seen_hcas(read_devices(Tree(settings.host_root)))
-    if not seen:
-        raise usage_error(f"{socket.gethostname()}: no HCA with a port found, one to propose a plan from wanted")
-    text = propose_plan(cluster, {settings.node: seen}, registry.probes())
+    if settings.kubernetes is not None and not machine:
+        text, said = _from_cluster(settings.kubernetes, environment_of(context), cluster)
+    else:
+        text, said = _from_machine(settings, cluster)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -76,7 +79,37 @@ def propose(context: click.Context, *, cluster: str, output: Path | None) -> Non
             file.write(text)
     except OSError as error:
         raise usage_error(f"{output}: {error.strerror}, a new file wanted") from error
-    click.echo(f"{output}: proposed from {len(seen)} HCAs, not reviewed yet")
+    click.echo(f"{output}: {said}, not reviewed yet")
+
+
+def _from_machine(settings: Settings, cluster: str) -> tuple[str, str]:
+    from exporter.gate.propose import propose_plan, seen_hcas
+    from probes._host import Tree
+    from probes.readers.sysfs import read_devices
+
+    seen = seen_hcas(read_devices(Tree(settings.host_root)))
+    if not seen:
+        raise usage_error(f"{socket.gethostname()}: no HCA with a port found, one to propose a plan from wanted")
+    return propose_plan(cluster, {settings.node: seen}, registry.probes()), f"proposed from {len(seen)} HCAs"
+
+
+def _from_cluster(settings: KubernetesSettings, environment: Mapping[str, str], cluster: str) -> tuple[str, str]:
+    import asyncio
+
+    from exporter.clock import SystemClock
+    from exporter.cluster.look_once import look_once
+    from exporter.gate.propose_cluster import propose_from_cluster
+
+    click.echo("reading the cluster, a minute at most", err=True)
+    seen = asyncio.run(look_once(settings, environment, SystemClock()))
+    proposal = propose_from_cluster(cluster, seen, registry.probes())
+    if not proposal.pools:
+        why = (str(one) for one in seen.unread)
+        raise NoAnswerError("; ".join(("kubernetes: no node with GPUs or RDMA found, one wanted", *why)))
+    click.echo("still to be decided by a person:", err=True)
+    for sentence in proposal.to_decide:
+        click.echo(f"  - {sentence}", err=True)
+    return proposal.text, f"proposed from {len(seen.nodes)} nodes in {proposal.pools} pools"
 
 
 def _print(as_json: bool, problems: list[str], notes: list[str]) -> None:

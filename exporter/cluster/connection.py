@@ -21,6 +21,7 @@ REQUEST_SECONDS = 30.0
 RELOAD_GAP_SECONDS = 5.0
 CHUNK_BYTES = 1 << 18
 JSON = "application/json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 Configure = Callable[[], Awaitable[Any]]
 
@@ -46,7 +47,10 @@ class Connection:
     async def send(
         self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None, limit: float = 0.0
     ) -> bytes:
-        """Return the answer's body; ``body`` is sent as JSON, ``limit`` is in seconds. Raises as ``get``."""
+        """Return the answer's body; ``body`` is sent as JSON, by PATCH as a strategic merge. ``limit`` is in seconds.
+
+        Raises as ``get``.
+        """
         seconds = limit or REQUEST_SECONDS
         async with self._answer(method, _url(path, query), body, seconds) as response:
             return await response.read()
@@ -91,6 +95,8 @@ class Connection:
 
     async def _attempt(self, method: str, url: str, body: Any, seconds: float) -> aiohttp.ClientResponse:
         headers = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": f"rdma-gate/{__version__}"}
+        if method == "PATCH":
+            headers["Content-Type"] = STRATEGIC_MERGE
         auth = await self._configuration.auth_settings()
         if "BearerToken" in auth:
             headers["Authorization"] = auth["BearerToken"]["value"]

@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from exporter.assignment import Assignment, Claim
+from exporter.assignment import Assignment, Claim, is_pod_id
 from exporter.clock import Times
 from exporter.fabric.node_client import NodeClient
 from exporter.fabric.wire import Records, decode_records, error_of
 from exporter.ledger import Ledger, Record
-from probes import Status
+from probes import Run, Status
 from probes._endpoint import Refused, Unreachable
 
 SILENT_SECONDS = 10.0
@@ -52,8 +52,16 @@ class NodeState:
     problem: str
 
 
+def is_of_agent(run: Run) -> bool:
+    """Whether a run is one that a node's agent may tell of: those of test pods are told by these alone."""
+    return not is_pod_id(run.id)
+
+
 class NodeFollower:
-    """Follows one node. ``assignment`` is what it should do now; ``claim`` is in whose name it is asked."""
+    """Follows one node. ``assignment`` is what it should do now; ``claim`` is in whose name it is asked.
+
+    ``takes`` says which of its runs count: a node's agent does not speak for the test pods on it.
+    """
 
     def __init__(
         self,
@@ -70,6 +78,7 @@ class NodeFollower:
         self._assignment = assignment
         self._clock = clock
         self._claim = claim
+        self.takes: Callable[[Run], bool] = is_of_agent
         self._sleep = sleep
         self._heard = 0.0
         self._spoke = clock.monotonic()
@@ -140,6 +149,9 @@ class NodeFollower:
         for record in records.records:
             if record.run.target != self._client.node:
                 _log.warning("%s: a run of %s found, its own wanted", self._client.node, record.run.target)
+                continue
+            if not self.takes(record.run):
+                _log.debug("%s: %s seen from the %s not taken", self._client.node, record.run.id, record.run.vantage)
                 continue
             self._ledger.receive(record, age_seconds=records.now - record.received)
             await self._fetch_evidence(record)

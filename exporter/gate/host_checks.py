@@ -7,13 +7,23 @@ from exporter.gate.case import Case, decided, opened
 from exporter.gate.staleness import stale_because
 from exporter.gate.verdict import OPEN, CheckStatus, Item
 from exporter.ledger import Record
+from exporter.plan.pods import POD_CHECKS, pod_spec
+from probes import Finding, Status
 
 
 def host_items(case: Case, spec: ProbeSpec, node: str) -> tuple[Item, ...]:
-    """Judge one passive probe on one node. A decision on the whole probe counts only where the probe is not open."""
+    """Judge one passive probe on one node. A decision on the whole probe counts only where the probe is not open.
+
+    What only counts from inside a pod is judged by what the pool's test pods report, where it has any. Between two
+    pods the node's agent goes on looking: it cannot pass the check, but what fails of the machine itself fails it.
+    """
     if decision := case.not_applicable(spec.probe, node):
         return (decided(spec.probe, spec.id, node, decision),)
-    items = tuple(_items(case, spec, node))
+    pods = case.pool.test_pods
+    if pods is not None and spec.probe.partition(".")[0] in case.inputs.pod_checks & POD_CHECKS:
+        items = (*_items(case, pod_spec(spec, pods), node), *_failures_of_machine(case, spec, node))
+    else:
+        items = tuple(_items(case, spec, node))
     whole = case.decision(spec.probe, node)
     if whole and any(item.status not in OPEN for item in items):
         return tuple(opened(item, whole) for item in items)
@@ -44,13 +54,27 @@ def _items(case: Case, spec: ProbeSpec, node: str) -> Iterator[Item]:
         return
     if doubt := _doubt(case, record):
         yield case.absent(spec, node, CheckStatus.UNKNOWN, *doubt)
-    own = ("", node) if record.run.target == node else (node,)
-    findings = [finding for finding in record.run.findings if finding.subject.node in own]
+    findings = _findings(record, node)
     if not findings:
         yield case.absent(spec, node, CheckStatus.UNKNOWN, "no_findings", f"{spec.id}: no findings, some wanted")
     for finding in findings:
         item = case.found(spec, node, finding, record.received)
         yield opened(item, case.decision(spec.probe, node, finding.subject.device))
+
+
+def _failures_of_machine(case: Case, spec: ProbeSpec, node: str) -> Iterator[Item]:
+    record = _record(case, spec, node)
+    if record is None or stale_because(record, spec, (node,), case.inputs):
+        return
+    for finding in _findings(record, node):
+        if finding.status is Status.FAIL and case.inputs.reason_of(spec.probe, finding.reason).of_machine:
+            item = case.found(spec, node, finding, record.received)
+            yield opened(item, case.decision(spec.probe, node, finding.subject.device))
+
+
+def _findings(record: Record, node: str) -> list[Finding]:
+    own = ("", node) if record.run.target == node else (node,)
+    return [finding for finding in record.run.findings if finding.subject.node in own]
 
 
 def _record(case: Case, spec: ProbeSpec, node: str) -> Record | None:

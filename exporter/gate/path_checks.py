@@ -1,14 +1,15 @@
 """What path tests say about a node, relative to the peers that can be tested at all.
 
 Paths to nodes that cannot take part leave the node's denominator and are listed, so that one bad node does not close
-the others. A failure with open blame closes both ends, one with a blamed end only that one. Each planned HCA needs at
-least one path that counts: what was not tested did not pass.
+the others. A failure with open blame closes both ends, one with a blamed end only that one; other paths may tell which
+end that is. Each planned HCA needs at least one path that counts: what was not tested did not pass.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from exporter.assignment import ProbeSpec
+from exporter.gate.blame import PathState, lone_end
 from exporter.gate.case import Case, decided, opened
 from exporter.gate.inputs import GatePath
 from exporter.gate.path_results import PathResult, path_result
@@ -55,6 +56,8 @@ class PathCase:
     paths_of: Mapping[str, Sequence[GatePath]]
     unready: Mapping[str, str]
     judged: dict[tuple[str, str], PathResult] = field(default_factory=dict)
+    alone: dict[tuple[str, str], PathResult] = field(default_factory=dict)
+    states: dict[tuple[str, str, str], tuple[PathState, ...]] = field(default_factory=dict)
 
     def tally(self, spec: ProbeSpec, node: str, earlier: Earlier = NOTHING_EARLIER) -> Tally:
         """Judge one test on one node, on the paths that the earlier check has left open."""
@@ -74,11 +77,36 @@ class PathCase:
         return tally
 
     def result(self, spec: ProbeSpec, path: GatePath) -> PathResult:
-        """Judge one test on one path, once for both ends."""
+        """Judge one test on one path, once for both ends, with what other paths tell about them."""
         key = spec.id, path.target
         if key not in self.judged:
-            self.judged[key] = path_result(self.case, spec, path)
+            self.judged[key] = self._blamed(spec, path, self._alone(spec, path))
         return self.judged[key]
+
+    def _alone(self, spec: ProbeSpec, path: GatePath) -> PathResult:
+        key = spec.id, path.target
+        if key not in self.alone:
+            self.alone[key] = path_result(self.case, spec, path)
+        return self.alone[key]
+
+    def _blamed(self, spec: ProbeSpec, path: GatePath, result: PathResult) -> PathResult:
+        if not result.is_open_fault:
+            return result
+        end = lone_end({node: self._states(spec, node, path.device_of(node)) for node in (path.client, path.server)})
+        return replace(result, blamed=frozenset({end})) if end else result
+
+    def _states(self, spec: ProbeSpec, node: str, device: str) -> tuple[PathState, ...]:
+        key = spec.id, node, device
+        if key not in self.states:
+            self.states[key] = tuple(self._states_now(spec, node, device))
+        return self.states[key]
+
+    def _states_now(self, spec: ProbeSpec, node: str, device: str) -> Iterator[PathState]:
+        """The paths of this HCA, with peers that can be tested at all."""
+        for path in paths_for(spec, self.paths_of.get(node, ())):
+            if path.device_of(node) == device and path.peer_of(node) not in self.unready:
+                result = self._alone(spec, path)
+                yield PathState(path.peer_of(node), result.passes, result.is_open_fault)
 
     def _count(self, tally: Tally, spec: ProbeSpec, path: GatePath, node: str, earlier: Earlier) -> None:
         target = path.target

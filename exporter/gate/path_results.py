@@ -18,6 +18,17 @@ class PathResult:
     items: tuple[Item, ...]
     blamed: frozenset[str] = frozenset()
 
+    @property
+    def passes(self) -> bool:
+        """Whether everything that was found is open."""
+        return bool(self.items) and not self.blamed
+
+    @property
+    def is_open_fault(self) -> bool:
+        """Whether a test has found a fault, and none that it lays at one end."""
+        faults = [item for item in self.items if item.status not in OPEN]
+        return bool(faults) and all(item.finding is not None and not item.finding.about for item in faults)
+
     def of(self, node: str) -> tuple[Item, ...]:
         """The items that count for this end."""
         if not self.blamed:

@@ -4,7 +4,7 @@ It is unreviewed, so it opens nothing. Every number in it says that it was only 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
 from exporter.registry import ProbeModule
@@ -51,7 +51,7 @@ def propose_plan(cluster: str, nodes: Mapping[str, Sequence[SeenHca]], modules: 
     """Return the text of a plan. Nodes with the same HCAs share a pool; ``modules`` are the probes there are."""
     lines = [
         "# Proposed from what was seen. Every number below was found, not agreed: correct it, then fill in reviewed.",
-        f"cluster: {_quoted(cluster)}",
+        f"cluster: {quoted(cluster)}",
         "reviewed: {by: , on: , ref: }    # unreviewed: the gate stays closed until all three are there",
         "pools:",
     ]
@@ -87,7 +87,7 @@ def _classes(hcas: Iterable[SeenHca]) -> list[_Class]:
 
 
 def _pool(name: str, nodes: Sequence[str], classes: Sequence[_Class], modules: Mapping[str, ProbeModule]) -> list[str]:
-    lines = [f"  - name: {name}", f"    nodes: {{names: [{', '.join(map(_quoted, nodes))}]}}    # {len(nodes)} seen"]
+    lines = [f"  - name: {name}", f"    nodes: {{names: [{', '.join(map(quoted, nodes))}]}}    # {len(nodes)} seen"]
     if not classes:
         return [*lines, "    # no HCAs seen on these nodes"]
     return [
@@ -95,9 +95,9 @@ def _pool(name: str, nodes: Sequence[str], classes: Sequence[_Class], modules: M
         "    hcas:",
         *(_hca_class(one) for one in classes),
         "    checks:",
-        *_checks(classes[0], modules),
+        *check_lines(modules, lambda _: _seen_settings(classes[0])),
         "    tests:    # without an agreed target, each with its source, their results stay unknown",
-        *_tests(modules),
+        *path_test_lines(modules),
     ]
 
 
@@ -107,22 +107,23 @@ def _hca_class(one: _Class) -> str:
     if not first.pci_address:
         kind, names = "devices", [hca.name for hca in one.hcas]
     layer = f", link_layer: {first.link_layer}" if first.link_layer in ("Ethernet", "InfiniBand") else ""
-    listed = ", ".join(map(_quoted, names))
-    match = f"driver: {_quoted(first.driver)}{layer}, {kind}: [{listed}]"
+    listed = ", ".join(map(quoted, names))
+    match = f"driver: {quoted(first.driver)}{layer}, {kind}: [{listed}]"
     return f"      {one.name}: {{match: {{{match}}}}}    # {len(names)} seen"
 
 
-def _checks(compute: _Class, modules: Mapping[str, ProbeModule]) -> Iterator[str]:
-    seen = _seen_settings(compute)
+def check_lines(modules: Mapping[str, ProbeModule], seen: Callable[[str], Mapping[str, str]]) -> Iterator[str]:
+    """Yield a line for each passive probe; one that needs more than what was ``seen`` of its settings is a comment."""
     for module in (module for module in modules.values() if module.kind in ("host", "cluster")):
         known = {field.name for field in fields(module.probe)}
-        settings = {key: text for key, text in seen.items() if key in known}
+        settings = {key: text for key, text in seen(module.name).items() if key in known}
         absent = [key for key in _needed(module) if key not in settings]
         text = f"{module.name}: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}"
         yield f"      # {text}, {' and '.join(absent)} to be agreed" if absent else f"      {text}"
 
 
-def _tests(modules: Mapping[str, ProbeModule]) -> Iterator[str]:
+def path_test_lines(modules: Mapping[str, ProbeModule]) -> Iterator[str]:
+    """Yield a line for each path test of the HCAs called compute."""
     for module in (module for module in modules.values() if module.kind == "path"):
         absent = [key for key in _needed(module) if key != "hcas"]
         mark, rest = ("# ", f", {' and '.join(absent)} to be agreed") if absent else ("", "")
@@ -146,6 +147,7 @@ def _needed(module: ProbeModule) -> list[str]:
     ]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return the text as YAML has it in double quotes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

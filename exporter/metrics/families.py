@@ -40,6 +40,10 @@ POOL_OPEN = Family("pool_open", "1 when the pool has as many open nodes as its p
 POOL_NODES = Family("pool_nodes", "Nodes of the pool by state.")
 POOL_WANTED = Family("pool_nodes_wanted", "Open nodes that the pool needs to be open.")
 DECIDED = Family("decided_timestamp_seconds", "When the gate last decided, in Unix seconds.")
+SNAPSHOT = Family(
+    "snapshot_timestamp_seconds",
+    "When the last snapshot was taken at this gate, in Unix seconds; absent before the first.",
+)
 NODE_OPEN = Family("node_open", "1 when all seven checks of the node are open, 0 otherwise.")
 CHECK_OK = Family("check_ok", "1 when the check is open on the node (pass, not_applicable or accepted), 0 otherwise.")
 CHECK_STATUS = Family("check_status", "1 with the status of each check of a node that did not simply pass.")
@@ -75,6 +79,8 @@ SERIES = Family("series", "Samples that this process exposes from its runs and i
 TEST_BYTES = Family("test_bytes_total", "Payload bytes that tests sent and received.", Kind.COUNTER)
 DEFERRED = Family("tests_deferred_total", "Tests that the node did not run, by reason.", Kind.COUNTER)
 OUTSTANDING = Family("tests_outstanding", "Tests that run on this node now.")
+TEST_PODS = Family("test_pods_outstanding", "Test pods that the gate has made and has not yet seen to be gone.")
+TEST_POD_GPUS = Family("test_pods_gpus_requested", "GPUs that these test pods ask for.")
 BUDGET = Family("test_budget_bytes", "Bytes that tests may send and receive an hour, by the plan.")
 BUDGET_LEFT = Family("test_budget_left_bytes", "Bytes that tests may still send and receive now.")
 LOOP_LAG = Family("event_loop_lag_seconds", "The longest delay of the event loop in the last minute.")

@@ -19,6 +19,7 @@ class OwnCost:
     """The cost of testing as the node's guard counts it: bytes by direction, deferrals by reason, what runs now.
 
     ``budget_left_bytes`` is None where nothing was ever tested; ``paused`` tells by scope whether tests are paused.
+    ``test_pods`` are those that a gate has made and not seen to be gone; None where it makes none.
     """
 
     test_bytes: Mapping[str, float] = field(default_factory=dict)
@@ -27,11 +28,15 @@ class OwnCost:
     budget_bytes: float = 0.0
     budget_left_bytes: float | None = None
     paused: Mapping[str, bool] = field(default_factory=dict)
+    test_pods: int | None = None
+    test_pod_gpus: int | None = None
 
 
 def cost_points(node: str, cost: OwnCost) -> dict[Family, list[Point]]:
     """Return the series of what testing costs this node."""
     here = {"node": node}
+    pods = [] if cost.test_pods is None else [Point({}, cost.test_pods)]
+    gpus = [] if cost.test_pod_gpus is None else [Point({}, cost.test_pod_gpus)]
     left = [] if cost.budget_left_bytes is None else [Point(here, cost.budget_left_bytes)]
     return {
         families.TEST_BYTES: [
@@ -41,6 +46,8 @@ def cost_points(node: str, cost: OwnCost) -> dict[Family, list[Point]]:
         families.OUTSTANDING: [Point(here, cost.outstanding)],
         families.BUDGET: [Point(here, cost.budget_bytes)],
         families.BUDGET_LEFT: left,
+        families.TEST_PODS: pods,
+        families.TEST_POD_GPUS: gpus,
         families.PAUSED: [Point({**here, "scope": scope}, paused) for scope, paused in cost.paused.items()],
     }
 

@@ -80,6 +80,7 @@ def _verdict_points(view: GateView) -> dict[Family, list[Point]]:
     return {
         families.OPEN: [Point({}, view.is_open)],
         families.DECIDED: [Point({}, view.decided)],
+        families.SNAPSHOT: [Point({}, view.last_snapshot)] if view.last_snapshot else [],
         families.PAUSED: [Point({"scope": "gate"}, bool(view.paused))],
         families.DECISION_EXPIRY: decisions,
         families.FILE_USABLE: [Point({"file": name}, usable) for name, usable in view.files.items()],

@@ -5,6 +5,7 @@ Every quantity is in base units and every name is resolved; ``exporter.plan.load
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from exporter.assignment import Budget, ProbeSpec
 from probes import HcaClass
@@ -29,6 +30,23 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedPods:
+    """Test pods of a pool's workload: one of ``template`` (a manifest as plain data) on each node, every so often.
+
+    ``limit_seconds`` is how long one may live, ``hold_seconds`` how long it stays an end of path tests after it has
+    reported, ``at_once`` how many of the pool there may be. ``labels`` are added to each.
+    """
+
+    namespace: str
+    template: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    every_seconds: float = 21600.0
+    limit_seconds: float = 600.0
+    hold_seconds: float = 0.0
+    at_once: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """Nodes of one kind. ``probes`` are passive, ``tests`` run on paths between the pool's nodes."""
 
@@ -37,6 +55,7 @@ class Pool:
     hcas: Mapping[str, HcaClass] = field(default_factory=dict)
     probes: tuple[ProbeSpec, ...] = ()
     tests: tuple[ProbeSpec, ...] = ()
+    test_pods: PlannedPods | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from exporter.assignment import Budget, ProbeSpec
 from exporter.document import Document, Mistake, Place, read_document
 from exporter.plan import Nodes, PathMode, Plan, PlanError, Pool, Review
 from exporter.plan.hcas import hca_classes
-from exporter.plan.schema import PlanSchema, ReviewSchema, read_schema
+from exporter.plan.pods import outcome_spec, pods_contradictions, read_pods
+from exporter.plan.schema import PlanSchema, PoolSchema, ReviewSchema, read_schema
 from exporter.plan.selector import selector_problem
 from exporter.plan.specs import SpecReader
 from exporter.registry import ProbeModule
@@ -27,16 +28,16 @@ def load_plan(path: Path, modules: Mapping[str, ProbeModule] | None = None) -> P
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError((f"{path}: {error}, a readable plan wanted",)) from error
-    return parse_plan(text, registry.probes() if modules is None else modules)
+    return parse_plan(text, registry.probes() if modules is None else modules, path.absolute().parent)
 
 
-def parse_plan(text: str, modules: Mapping[str, ProbeModule]) -> Plan:
-    """Return the plan that the text says; PlanError with all its mistakes."""
+def parse_plan(text: str, modules: Mapping[str, ProbeModule], base: Path | None = None) -> Plan:
+    """Return the plan that the text says; PlanError with all its mistakes. Files that it names are in ``base``."""
     document = read_document(text)
     if document.mistakes:
         raise PlanError(document.render(document.mistakes))
     schema, mistakes = read_schema(document.data)
-    pools, wrong = _read_pools(document, modules)
+    pools, wrong = _read_pools(document, modules, base)
     mistakes = (*mistakes, *wrong, *(_contradictions(schema, pools) if schema else ()))
     if schema is None or mistakes:
         raise PlanError(document.render(mistakes))
@@ -50,16 +51,27 @@ def with_digest(plan: Plan) -> Plan:
 
 
 def _plan(schema: PlanSchema, pools: tuple[Pool, ...]) -> Plan:
-    nodes = [Nodes(tuple(p.nodes.names), p.nodes.selector, p.nodes.at_least or 0) for p in schema.pools]
+    settled = tuple(_pool(one, pool) for one, pool in zip(schema.pools, pools, strict=True))
     modes = {name: PathMode(**mode) for name, mode in schema.paths.model_dump(exclude_none=True).items()}
     return Plan(
         cluster=schema.cluster,
-        pools=tuple(replace(pool, nodes=one) for pool, one in zip(pools, nodes, strict=True)),
+        pools=settled,
         paths=modes,
         budget=Budget(**schema.budget.model_dump()),
         reviewed=_review(schema.reviewed),
         rack_label=schema.topology.rack.removeprefix("label:"),
     )
+
+
+def _pool(schema: PoolSchema, pool: Pool) -> Pool:
+    """What the schema has read, beside what was read by itself."""
+    nodes = Nodes(tuple(schema.nodes.names), schema.nodes.selector, schema.nodes.at_least or 0)
+    given, read = schema.test_pods, pool.test_pods
+    if given is None or read is None:
+        return replace(pool, nodes=nodes)
+    times = {f"{name}_seconds": getattr(given, name) for name in ("every", "limit", "hold")}
+    pods = replace(read, labels=given.labels, at_once=given.at_once, **times)
+    return replace(pool, nodes=nodes, test_pods=pods, probes=(*pool.probes, outcome_spec(pods)))
 
 
 def _review(schema: ReviewSchema | None) -> Review | None:
@@ -69,7 +81,9 @@ def _review(schema: ReviewSchema | None) -> Review | None:
     return Review(schema.by, schema.on, schema.ref)
 
 
-def _read_pools(document: Document, modules: Mapping[str, ProbeModule]) -> tuple[tuple[Pool, ...], list[Mistake]]:
+def _read_pools(
+    document: Document, modules: Mapping[str, ProbeModule], base: Path | None
+) -> tuple[tuple[Pool, ...], list[Mistake]]:
     """Read what the schema leaves open, wherever the file's shape allows it, so that all is said at once."""
     data = document.data if isinstance(document.data, dict) else {}
     given = data.get("pools")
@@ -77,7 +91,10 @@ def _read_pools(document: Document, modules: Mapping[str, ProbeModule]) -> tuple
     mistakes: list[Mistake] = []
     for index, pool in enumerate(given if isinstance(given, list) else ()):
         if isinstance(pool, dict):
-            read, wrong = _read_pool(pool, ("pools", index), modules)
+            place = ("pools", index)
+            read, wrong = _read_pool(pool, place, modules)
+            pods, wrong_pods = read_pods(pool.get("test_pods"), (*place, "test_pods"), base)
+            read, wrong = replace(read, test_pods=pods), [*wrong, *wrong_pods]
             pools.append(read)
             mistakes += wrong
     return tuple(pools), mistakes
@@ -97,6 +114,7 @@ def _contradictions(schema: PlanSchema, pools: Iterable[Pool]) -> Iterator[Mista
         if pool.tests and schema.paths.same_rail is None:
             yield Mistake(("paths", SAME_RAIL), f"absent, a mode wanted: the tests of {pool.name} need paths")
         yield from _unsettled_tests(pool.tests, ("pools", index, "tests"))
+        yield from pods_contradictions(_pool(schema.pools[index], pool), ("pools", index, "test_pods"))
 
 
 def _pool_contradictions(schema: PlanSchema) -> Iterator[Mistake]:

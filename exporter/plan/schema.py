@@ -9,9 +9,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from pydantic_core import ErrorDetails
 
 from exporter.document import Mistake, Place, unknown_key
-from exporter.quantities import parse_bytes
+from exporter.quantities import parse_bytes, parse_seconds
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 PCI = re.compile(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
@@ -49,6 +50,18 @@ def _bytes(value: object) -> int:
     return parse_bytes(value)
 
 
+def _seconds(value: object) -> float:
+    if not isinstance(value, str):
+        raise ValueError("a time with a unit wanted, as in 10m")
+    return float(parse_seconds(value))
+
+
+def _namespace(text: str) -> str:
+    if not NAMESPACE.fullmatch(text):
+        raise ValueError("a name of Kubernetes wanted, as in training")
+    return text
+
+
 def _listed(values: list[Any]) -> list[Any]:
     doubles = sorted({str(value) for value in values if values.count(value) > 1})
     if doubles:
@@ -60,6 +73,7 @@ Name = Annotated[str, AfterValidator(_name)]
 Names = Annotated[list[Name], AfterValidator(_listed)]
 Pcis = Annotated[list[Annotated[str, AfterValidator(_pci)]], AfterValidator(_listed)]
 Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, BeforeValidator(_seconds)]
 
 
 class ReviewSchema(BaseModel, extra="forbid", strict=True):
@@ -102,6 +116,18 @@ class HcaSchema(BaseModel, extra="forbid", strict=True):
     rails: Literal["by_order"] = "by_order"
 
 
+class PodsSchema(BaseModel, extra="forbid", strict=True):
+    """The pool's test pods; their template is looked at by itself."""
+
+    namespace: Annotated[str, AfterValidator(_namespace)]
+    template: Any
+    labels: dict[str, str] = {}
+    every: Annotated[Seconds, Field(ge=60)] = 21600.0
+    limit: Annotated[Seconds, Field(ge=60, le=3600)] = 600.0
+    hold: Annotated[Seconds, Field(ge=0, le=3600)] = 0.0
+    at_once: Annotated[int, Field(ge=1, le=64)] = 1
+
+
 class PoolSchema(BaseModel, extra="forbid", strict=True):
     """One pool; what its probes are given is looked at by itself."""
 
@@ -110,6 +136,7 @@ class PoolSchema(BaseModel, extra="forbid", strict=True):
     hcas: dict[Name, HcaSchema] = {}
     checks: dict[str, Any] = {}
     tests: list[dict[str, Any]] = []
+    test_pods: PodsSchema | None = None
 
 
 class SameRailSchema(BaseModel, extra="forbid", strict=True):

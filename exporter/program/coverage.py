@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from exporter.gate.verdict import OPEN, CheckVerdict, Item
 from exporter.plan import Plan
+from exporter.plan.pods import pod_specs
 
 NOTHING = (0.0, 0.0)
 
@@ -37,5 +38,6 @@ class Coverage:
 
 def coverage_of(plan: Plan | None, pool: str, now: float) -> Coverage:
     """Return the coverage of that pool under the plan."""
-    specs = (spec for one in (plan.pools if plan else ()) if one.name == pool for spec in (*one.probes, *one.tests))
+    pools = [one for one in (plan.pools if plan else ()) if one.name == pool]
+    specs = (spec for one in pools for spec in (*one.probes, *pod_specs(one), *one.tests))
     return Coverage({(spec.probe, spec.id): spec.fresh_seconds for spec in specs}, now)

@@ -16,30 +16,34 @@ from exporter.clock import Clock
 from exporter.fabric.last_results import ResultsByTest
 from exporter.fabric.samples import Samples
 from exporter.fabric.tester import PathTester
-from exporter.gate.changes import Histories, encode_histories, follow_all
 from exporter.gate.decide import decide
-from exporter.gate.decisions import Decisions, load_decisions
+from exporter.gate.decisions import Decisions
 from exporter.gate.explain import Explanation, explain
 from exporter.gate.inputs import GateInputs, GateNode
 from exporter.gate.snapshot import Taking
 from exporter.gate.verdict import Verdict
-from exporter.ledger import Ledger, Record, replace_file
+from exporter.ledger import Ledger, Record
 from exporter.metrics.verdict import VerdictMetrics
-from exporter.plan import Plan, PlanError
+from exporter.plan import Plan
 from exporter.plan.assignments import assignment_for, withdrawal
 from exporter.plan.membership import pool_nodes
+from exporter.plan.pods import POD_CHECKS
 from exporter.program.followed import Followed, known_members
+from exporter.program.gate_files import paused_by, read_decisions, read_plan, set_pause
 from exporter.program.gate_id import gate_id
 from exporter.program.gate_view import file_notes, usable_files, view_of
+from exporter.program.kept_histories import KeptHistories
+from exporter.program.last_snapshot import LastSnapshot
 from exporter.program.node import NodeRole, run_context
 from exporter.program.own_node import OwnNode
 from exporter.program.reach import GateReach
 from exporter.program.reread import Reread, forget_runs_of
-from exporter.program.situation import frozen, judge_and_show, kept_histories, planned_paths, probe_names, situation_of
+from exporter.program.situation import frozen, judge_and_show, planned_paths, situation_of
 from exporter.settings import KnownMember, Settings
 from exporter.view import GateView
 
 if TYPE_CHECKING:
+    from exporter.pods.rounds import PodTests
     from exporter.program.in_cluster import InCluster
 
 TERM = 1
@@ -68,8 +72,8 @@ class GateRole:
         self.plan: Plan | None = None
         self._plan_problem = ""
         self._decisions = Decisions()
-        self._histories: Histories = {}
-        self._histories_file = settings.state_dir / "histories.json"
+        self._histories = KeptHistories(settings.state_dir / "histories.json")
+        self._last_snapshot = LastSnapshot(settings.state_dir / "last_snapshot")
         self._ledger = ledger
         self._clock = clock
         self._node = node
@@ -79,18 +83,16 @@ class GateRole:
         self._results, self._samples = ResultsByTest(), Samples()
         self._followed = Followed(ledger, clock, lambda: self.claim, self._assignment_of, master_key=master_key)
         self._changed = asyncio.Event()
-        self.verdict = Verdict(
-            "", is_open=False, banner="closed: nothing shown yet", decided=clock.now(), plan_digest=""
-        )
+        self.verdict = Verdict("", is_open=False, banner="closed: nothing yet", decided=clock.now(), plan_digest="")
         self.tester = PathTester(
             ledger,
             run_context(settings),
             clock=clock,
-            reach=GateReach(lambda: self.claim, node, self._followed.client),
-            situation=lambda: situation_of(self.verdict, self.plan, self.members, self._histories, self.paused),
+            reach=GateReach(lambda: self.claim, node, self._followed.client, self._pods),
+            situation=lambda: situation_of(self.verdict, self.plan, self.members, self._histories.now, self.paused),
         )
         self.reload()
-        self._histories = follow_all(kept_histories(self._histories_file), ledger.latest().values())
+        self._histories.follow(ledger.latest().values())
         self.verdict = decide(self._gather()())
         self.view: GateView = view_of(self.verdict, self.plan)
         ledger.listen(self._heard)
@@ -108,36 +110,29 @@ class GateRole:
             return self.cluster.standby
         if self._node is not None:
             return self._node.guard.paused
-        file = self.settings.pause_file
-        return f"pause file {file}" if file is not None and file.exists() else ""
+        return paused_by(self.settings.pause_file)
+
+    def _pods(self) -> "PodTests | None":
+        return self.cluster.pods if self.cluster is not None else None
 
     def pause(self, paused: bool, who: str) -> None:
         """Stop the tests of all nodes within a second, or allow them again."""
-        file = self.settings.pause_file
-        if file is not None and paused:
-            file.write_text(f"{who}\n")
-        elif file is not None:
-            file.unlink(missing_ok=True)
+        set_pause(self.settings.pause_file, paused, who)
 
     def reload(self) -> None:
         """Read members, plan and decisions again; what is broken leaves the old in force, and says so on the page."""
+        if self.cluster is not None:
+            self.cluster.forget_departed()
         if self.reread is not None:
             before, self.settings = self.settings, self.reread.with_members(self.settings)
             forget_runs_of({one.name for one in before.members} - {one.name for one in self.members}, self._ledger)
         if self.settings.plan is not None:
-            # Reading a plan takes pydantic, which is a third of the time that a start takes.
-            from exporter.plan.affordable import load_affordable_plan
-
-            try:
-                self.plan, self._plan_problem = load_affordable_plan(self.settings.plan, self.members), ""
+            plan, self._plan_problem = read_plan(self.settings.plan, self.members)
+            if plan is not None:
+                self.plan = plan
                 self.tester.forget_unplanned()
-            except PlanError as error:
-                self._plan_problem = error.lines[0]
-                _log.error("plan: %s", "; ".join(error.lines))
         if self.settings.decisions is not None:
-            self._decisions = load_decisions(self.settings.decisions, probe_names(), self._clock.now())
-            for sentence in self._decisions.refused:
-                _log.warning("decisions: %s", sentence)
+            self._decisions = read_decisions(self.settings.decisions, self._clock.now())
         self._hand_out()
 
     async def run(self) -> None:
@@ -159,9 +154,10 @@ class GateRole:
             now=now,
             program_version=__version__,
             decisions=self._decisions,
-            histories=self._histories,
+            histories=self._histories.now,
             plan_problem=self._plan_problem,
             paused=self.paused,
+            pod_checks=POD_CHECKS if self.cluster else frozenset(),
         )
         return lambda: replace(inputs, paths=planned_paths(outlook()) if outlook else ())
 
@@ -172,13 +168,17 @@ class GateRole:
     async def snapshot(self, operator: str) -> bytes:
         """Return a snapshot of this moment as canonical JSON, worked out in a thread."""
         taking = Taking(operator, versions={"python": platform.python_version()})
-        return await asyncio.to_thread(frozen, self._gather(), self._ledger.evidence.read, taking)
+        taken = self._clock.now()
+        snapshot = await asyncio.to_thread(frozen, self._gather(), self._ledger.evidence.read, taking)
+        self._last_snapshot.keep(taken)
+        self._changed.set()
+        return snapshot
 
     def _assignment_of(self, name: str) -> Callable[[], Assignment | None]:
         def assignment() -> Assignment | None:
-            plan, term = self.plan, self.claim.term
-            if plan is None:
+            if (plan := self.plan) is None:
                 return None
+            term = self.claim.term
             work = assignment_for(plan, name, self.members, term) or withdrawal(plan, name, term)
             return msgspec.structs.replace(work, gate=self.claim.gate)
 
@@ -199,10 +199,7 @@ class GateRole:
         self._hear_own(has_news=True)
 
     def _heard(self, record: Record) -> None:
-        before, self._histories = self._histories, follow_all(self._histories, [record])
-        if self._histories is not before:
-            # Without them a restarted gate would take results from before a change for good.
-            replace_file(self._histories_file, encode_histories(self._histories))
+        self._histories.follow([record])
         self._changed.set()
 
     async def _decide_forever(self) -> None:
@@ -212,14 +209,18 @@ class GateRole:
             began = self._clock.monotonic()
             unread = self.reread.problem if self.reread else None
             files = usable_files(self.settings, self._plan_problem, self._decisions, unread)
-            judge = partial(judge_and_show, self._gather(), self.plan, self._notes(), files)
-            before = self.verdict
+            judge, before = (
+                partial(judge_and_show, self._gather(), self.plan, self._notes(), files),
+                self.verdict.banner,
+            )
             async with self.tester.thinking:
                 self.verdict, self.view = await asyncio.to_thread(judge)
-            if before.banner != self.verdict.banner:
+            if before != self.verdict.banner:
                 _log.warning("gate %s", self.verdict.banner)
             if self.cluster is not None:
-                self.view = msgspec.structs.replace(self.view, is_leader=not self.cluster.standby)
+                self.cluster.show(self.verdict)
+            is_leader = self.cluster is None or not self.cluster.standby
+            self.view = msgspec.structs.replace(self.view, is_leader=is_leader, last_snapshot=self._last_snapshot.at)
             await self._metrics.show(self.view)
             took_seconds = self._clock.monotonic() - began
             await self._clock.wait(self._changed, DECIDE_EVERY_SECONDS)
@@ -233,8 +234,7 @@ class GateRole:
             self._own.hear(claim, lambda: assignment_for(plan, name, self.members, claim.term), has_news=has_news)
 
     def _notes(self) -> tuple[str, ...]:
-        settings_problem = self.reread.problem if self.reread else ""
-        notes = file_notes(self._plan_problem if self.plan else "", settings_problem)
+        notes = file_notes(self._plan_problem if self.plan else "", self.reread.problem if self.reread else "")
         return (*notes, *(self.cluster.problems if self.cluster else ()))
 
     def _nodes(self, now: float) -> tuple[GateNode, ...]:

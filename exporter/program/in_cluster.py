@@ -10,15 +10,19 @@ from exporter.assignment import Claim
 from exporter.clock import Clock
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
+from exporter.cluster.departures import Departures
 from exporter.cluster.election import Election, Leadership
 from exporter.cluster.facts import ClusterFacts
 from exporter.cluster.maintenance import maintenance_of
 from exporter.cluster.membership import Membership
 from exporter.cluster.probe_loop import ClusterProbes, PlannedProbe
 from exporter.gate.inputs import GateNode, MemberState
+from exporter.gate.verdict import Verdict
 from exporter.ledger import Ledger
+from exporter.outward.outward import Outward
 from exporter.plan import Plan
 from exporter.plan.membership import pool_nodes
+from exporter.pods.rounds import PodTests
 from exporter.program.node import run_context
 from exporter.settings import KnownMember, KubernetesSettings, Settings
 from probes._cluster import DaemonSet
@@ -50,8 +54,9 @@ class InCluster:
         self.changed: Callable[[], None] = lambda: None
         self.plan: Callable[[], Plan | None] = lambda: None
         self.known: Callable[[], tuple[KnownMember, ...]] = tuple
+        self.pods: PodTests | None = None
         self._clock = clock
-        self._connection = Connection(configure_by(kubernetes, environment), clock.monotonic)
+        self.connection = self._connection = Connection(configure_by(kubernetes, environment), clock.monotonic)
         self.facts = ClusterFacts(self._connection, kubernetes, clock, is_plugin=_looks_like_plugin)
         self._membership = Membership(self._connection, kubernetes, clock, self._move)
         identity = f"{settings.node}_{secrets.token_hex(8)}"
@@ -59,6 +64,9 @@ class InCluster:
         self._election = Election(self._connection, place, identity, clock, self._move)
         context = run_context(settings)
         self._probes = ClusterProbes(self.facts, ledger, context, registry.probes(), self._planned, clock)
+        leads = lambda: self.leadership.is_leader  # noqa: E731
+        self._outward = Outward(self._connection, kubernetes, clock, self.facts.nodes, leads, settings.node)
+        self._departures = Departures(clock.monotonic)
         self._moved = asyncio.Event()
         self._seen = _Seen()
         self.facts.listen(self._move)
@@ -84,12 +92,25 @@ class InCluster:
     @property
     def problems(self) -> tuple[str, ...]:
         """What of the cluster cannot be read, a sentence each."""
-        return self._seen.problems
+        pods = (f"kubernetes: {self.pods.problem}",) if self.pods and self.pods.problem else ()
+        return (*self._seen.problems, *self._outward.problems, *pods)
+
+    def show(self, verdict: Verdict) -> None:
+        """Tell the cluster of this verdict, as far as the settings ask for it."""
+        self._outward.show(verdict)
 
     def judged(self, node: GateNode) -> GateNode:
-        """Return the node as the cluster knows it: out of service by somebody's will is maintenance."""
-        why = (self._seen.out_of_service or {}).get(node.name, "")
-        return replace(node, state=MemberState.MAINTENANCE, detail=why) if why else node
+        """Return the node as the cluster knows it: out of service by will is maintenance, gone is missing."""
+        if why := (self._seen.out_of_service or {}).get(node.name, ""):
+            return replace(node, state=MemberState.MAINTENANCE, detail=why)
+        if why := self._departures.why(node.name):
+            return replace(node, state=MemberState.MISSING, detail=why)
+        return node
+
+    def forget_departed(self) -> None:
+        """Expect those nodes no longer that are not in the cluster now."""
+        self._departures.forget()
+        self._move()
 
     def claim(self, before: Claim) -> tuple[Claim, bool]:
         """Return in whose name nodes are asked from now on, and whether this gate may ask them at all.
@@ -110,8 +131,11 @@ class InCluster:
                     ("lease", self._election.run),
                     ("probes", self._probes.run),
                     ("news", self._tell_forever),
+                    ("outward", self._outward.run),
                 ):
                     tasks.create_task(action(), name=f"kubernetes {name}")
+                if self.pods is not None:
+                    tasks.create_task(self.pods.run(), name="kubernetes test pods")
         finally:
             await self._connection.close()
 
@@ -132,7 +156,7 @@ class InCluster:
         members_unread = self._membership.unread
         unread = (*self.facts.unread(), *((members_unread,) if members_unread else ()))
         return _Seen(
-            members=self._membership.members(nodes),
+            members=self._departures.follow(self._membership.members(nodes), nodes),
             leadership=self._election.leadership,
             out_of_service={name: why for name, why in reasons.items() if why},
             problems=tuple(f"kubernetes: {one}" for one in unread),

@@ -165,7 +165,7 @@ class NodeRole:
 def run_context(settings: Settings) -> RunContext:
     """Return what every run of this process carries."""
     boot_id = optional_text(Tree(settings.host_root), BOOT_ID)
-    return RunContext(settings.node, "host", "", boot_id, __version__)
+    return RunContext(settings.node, settings.vantage, "", boot_id, __version__)
 
 
 def _kept_assignment(path: Path, node: str) -> Assignment | None:

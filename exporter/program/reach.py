@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from exporter.assignment import Claim
 from exporter.fabric.expected import PathEnd
@@ -11,16 +12,30 @@ from exporter.fabric.node_client import NodeClient
 from exporter.fabric.remote import RemoteEndpoint, RemoteSlots
 from exporter.program.node import NodeRole
 from exporter.slots import Lease
-from probes._endpoint import Endpoint, Outcome, Ready, TestRequest, Unreachable
+from probes._endpoint import Endpoint, Outcome, Ready, Refused, TestRequest, Unreachable
+
+
+class PodEnds(Protocol):
+    """Test pods as ends of path tests."""
+
+    def serves(self, node: str) -> bool:
+        """Whether the ends of that node's tests are pods."""
+
+    def client(self, node: str) -> NodeClient | None:
+        """Return who asks the pod on that node; None where none answers now."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateReach:
-    """How one gate reaches the nodes. ``client`` returns None for a node that is not followed (any more)."""
+    """How one gate reaches the nodes. ``client`` returns None for a node that is not followed (any more).
+
+    Where ``pods`` serve a node, a test pod on it is the end, as far as there is one now.
+    """
 
     gate_claim: Callable[[], Claim]
     own: NodeRole | None
     client: Callable[[str], NodeClient | None]
+    pods: Callable[[], PodEnds | None] = lambda: None
 
     @property
     def claim(self) -> Claim:
@@ -31,39 +46,44 @@ class GateReach:
         """Return the slots of a node."""
         if self.own is not None and node == self.own.settings.node:
             return OwnSlots(node, self.own.tests)
-        client = self.client(node)
-        return RemoteSlots(client) if client else _Gone(node)
+        client = self._client(node)
+        return RemoteSlots(client) if isinstance(client, NodeClient) else client
 
     def endpoint(self, end: PathEnd, lease: str) -> Endpoint:
         """Return an endpoint for a node's HCA."""
         if self.own is not None and end.node == self.own.settings.node:
             return GuardedEndpoint(end.node, end.hca, self.own.tests, lease)
-        client = self.client(end.node)
-        return RemoteEndpoint(client, end.hca, lease) if client else _Gone(end.node, end.hca)
+        client = self._client(end.node, end.hca)
+        return RemoteEndpoint(client, end.hca, lease) if isinstance(client, NodeClient) else client
+
+    def _client(self, node: str, hca: str = "") -> "NodeClient | _Gone":
+        pods = self.pods()
+        if pods is not None and pods.serves(node):
+            refused = Refused("no_test_pod", f"{node}: no test pod that answers found, one as the end of a test wanted")
+            return pods.client(node) or _Gone(node, hca, refused)
+        missing = Unreachable(f"{node}: no member of that name found in the settings, one wanted")
+        return self.client(node) or _Gone(node, hca, missing)
 
 
 @dataclass(slots=True)
 class _Gone:
-    """A node that was taken out of the settings while its turn came."""
+    """A node that was taken out of the settings while its turn came, or has no pod for it."""
 
     node: str
-    hca: str = ""
+    hca: str
+    error: Exception
 
     async def ask(self, lease: Lease) -> str:
-        raise self._unreachable
+        raise self.error
 
     async def give_back(self, name: str) -> None:
         return
 
     async def start(self, test: TestRequest) -> Ready:
-        raise self._unreachable
+        raise self.error
 
     async def wait(self) -> Outcome:
-        raise self._unreachable
+        raise self.error
 
     async def stop(self) -> None:
         return
-
-    @property
-    def _unreachable(self) -> Unreachable:
-        return Unreachable(f"{self.node}: no member of that name found in the settings, one wanted")

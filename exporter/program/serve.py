@@ -140,9 +140,12 @@ class Program:
         gate.reread = Reread(self._reread) if self._reread else None
         if self._settings.kubernetes is not None:
             from exporter.program.in_cluster import InCluster
+            from exporter.program.pod_tests import pod_tests
 
             kubernetes = self._settings.kubernetes
-            gate.join(InCluster(self._settings, kubernetes, self._ledger, self._clock, self._environment))
+            cluster = InCluster(self._settings, kubernetes, self._ledger, self._clock, self._environment)
+            gate.join(cluster)
+            cluster.pods = pod_tests(gate, cluster, kubernetes, self._ledger, self._clock, self._keys.master)
         return gate
 
     def _reload(self) -> None:
@@ -155,7 +158,15 @@ class Program:
     def _cost(self) -> OwnCost:
         if self.node is not None:
             return self.node.cost()
-        return OwnCost(deferrals=self.gate.tester.deferrals) if self.gate else OwnCost()
+        if self.gate is None:
+            return OwnCost()
+        pods = self.gate.cluster.pods if self.gate.cluster else None
+        there = pods.outstanding if pods else None
+        return OwnCost(
+            deferrals=self.gate.tester.deferrals,
+            test_pods=there.pods if there else None,
+            test_pod_gpus=there.gpus if there else None,
+        )
 
 
 def _check_listen(settings: Settings, keys: Keys) -> None:

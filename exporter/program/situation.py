@@ -2,14 +2,11 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from pathlib import Path
-
-import msgspec
 
 from exporter import registry
 from exporter.fabric.outlook import Outlook, Situation
 from exporter.fabric.planned_paths import hca_class_of
-from exporter.gate.changes import Histories, decode_histories
+from exporter.gate.changes import Histories
 from exporter.gate.decide import decide
 from exporter.gate.inputs import GateInputs, GatePath, MemberState
 from exporter.gate.snapshot import Taking, snapshot_bytes, take_snapshot
@@ -76,14 +73,3 @@ def situation_of(
         changed={name: history.changed for name, history in histories.items()},
         paused=paused,
     )
-
-
-def kept_histories(path: Path) -> Histories:
-    """Return what was saved of the nodes' changes; nothing, with a warning, where it cannot be read."""
-    try:
-        return decode_histories(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError) as error:
-        _log.warning("%s: %s, what changed before this start is not known", path, error)
-        return {}

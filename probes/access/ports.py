@@ -65,20 +65,26 @@ REASONS = {
     "surplus_device": Reason("more HCAs match than are planned, so the rails cannot be told", Owner.PLATFORM),
     "port_missing": Reason("the device has no such port", Owner.PLATFORM),
     "state_unreadable": Reason("the kernel did not tell the port's state", Owner.PLATFORM),
-    "port_down": Reason("no link: cable, transceiver, switch port, or disabled", Owner.NETWORK),
-    "no_subnet_manager": Reason("the link is up but stays in INIT: no subnet manager has set it up", Owner.NETWORK),
-    "port_armed": Reason("the subnet manager has not yet activated the port", Owner.NETWORK),
-    "logical_down_physical_up": Reason("the physical link is up, the logical port is not", Owner.NETWORK),
-    "port_not_active": Reason("the port is in another state than ACTIVE", Owner.NETWORK),
-    "wrong_rate": Reason("the port negotiated less speed than planned", Owner.NETWORK),
-    "lane_degraded": Reason("the port runs on fewer than four lanes and misses its speed", Owner.NETWORK),
+    "port_down": Reason("no link: cable, transceiver, switch port, or disabled", Owner.NETWORK, of_machine=True),
+    "no_subnet_manager": Reason(
+        "the link is up but stays in INIT: no subnet manager has set it up", Owner.NETWORK, of_machine=True
+    ),
+    "port_armed": Reason("the subnet manager has not yet activated the port", Owner.NETWORK, of_machine=True),
+    "logical_down_physical_up": Reason(
+        "the physical link is up, the logical port is not", Owner.NETWORK, of_machine=True
+    ),
+    "port_not_active": Reason("the port is in another state than ACTIVE", Owner.NETWORK, of_machine=True),
+    "wrong_rate": Reason("the port negotiated less speed than planned", Owner.NETWORK, of_machine=True),
+    "lane_degraded": Reason(
+        "the port runs on fewer than four lanes and misses its speed", Owner.NETWORK, of_machine=True
+    ),
     "rate_unknown": Reason("the kernel did not tell the port's rate", Owner.PLATFORM),
     "wrong_mtu": Reason("the path MTU is smaller than planned", Owner.NETWORK),
     "mtu_unknown": Reason("neither sysfs nor ibv_devinfo told the path MTU", Owner.PLATFORM),
-    "wrong_driver": Reason("another kernel driver than planned", Owner.PLATFORM),
-    "wrong_firmware": Reason("another firmware than planned", Owner.PLATFORM),
+    "wrong_driver": Reason("another kernel driver than planned", Owner.PLATFORM, of_machine=True),
+    "wrong_firmware": Reason("another firmware than planned", Owner.PLATFORM, of_machine=True),
     "firmware_unknown": Reason("the driver does not tell the firmware", Owner.PLATFORM),
-    "wrong_link_layer": Reason("Ethernet where InfiniBand is planned, or the reverse", Owner.NETWORK),
+    "wrong_link_layer": Reason("Ethernet where InfiniBand is planned, or the reverse", Owner.NETWORK, of_machine=True),
     "no_netdev": Reason("no netdev of the HCA in this network namespace", Owner.PLATFORM),
     "netdev_down": Reason("the HCA's netdev is not up", Owner.NETWORK),
     "bond_degraded": Reason("a member of the HCA's bond has no carrier", Owner.NETWORK),

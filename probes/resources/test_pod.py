@@ -34,6 +34,7 @@ REASONS = {
     "api_unreachable": Reason("the Kubernetes API gave no answer", Owner.PLATFORM),
     "not_representative": Reason("the template sees more than its requests give", Owner.APPLICATION),
     "pod_refused": Reason("the API takes no pod of this template", Owner.APPLICATION),
+    "quota_not_counted": Reason("the namespace's quota is new and was not counted yet", Owner.PLATFORM),
     "resource_name_unknown": Reason("no node in the cluster has such a resource", Owner.APPLICATION),
     "runner_cannot_start": Reason("the probes could not be started in the workload's container", Owner.PLATFORM),
     "never_started": Reason("the pod did not start in time, and nobody says why", Owner.PLATFORM),
@@ -45,6 +46,7 @@ REASONS = {
 # The next pod may well tell more: these say nothing about the node.
 PASSING = frozenset({"evicted", "preempted", "node_unschedulable"})
 DENIED = "cannot create resource"
+QUOTA_UNKNOWN = "status unknown for quota"  # a new quota: the controllers have not counted what is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +105,28 @@ def judge(life: PodLife) -> Finding:
 def _verdict(life: PodLife) -> _Verdict:
     if life.withheld:
         return _Verdict(Status.UNKNOWN, *life.withheld)
-    if life.pod is None:
-        return _refused(life)
-    if life.pod.node not in ("", life.node):
-        return _Verdict(Status.FAIL, "wrong_node", f"a pod on {life.pod.node} found, one on {life.node} wanted")
+    return _refused(life) if life.pod is None else _of_pod(life, life.pod)
+
+
+def _of_pod(life: PodLife, pod: Pod) -> _Verdict:
+    if pod.node not in ("", life.node):
+        return _Verdict(Status.FAIL, "wrong_node", f"a pod on {pod.node} found, one on {life.node} wanted")
     if life.reported:
         return _Verdict(Status.PASS, "", f"a test pod was scheduled, started and has reported in {life.seconds:.0f} s")
     if life.vanished:
         found = f"a pod that somebody deleted after {life.seconds:.0f} s found, one that reports wanted"
         return _Verdict(Status.UNKNOWN, "evicted", found)
-    if outcome := outcome_of(life.pod, life.events):
-        return _failed(life, life.pod, outcome)
-    return _silent(life, life.pod)
+    if outcome := outcome_of(pod, life.events):
+        return _failed(life, pod, outcome)
+    return _silent(life, pod)
 
 
 def _refused(life: PodLife) -> _Verdict:
     sentence = f"{life.refusal} found, a pod of the template wanted"
     if not 400 <= life.refusal_status < 500 or life.refusal_status in (401, 408, 429):
         return _Verdict(Status.UNKNOWN, "api_unreachable", sentence)
+    if QUOTA_UNKNOWN in life.refusal:
+        return _Verdict(Status.UNKNOWN, "quota_not_counted", sentence)
     if outcome := classify("", life.refusal):
         return _Verdict(Status.FAIL, outcome.code, sentence, {"cause": outcome.cause})
     if life.refusal_status == 403 and DENIED in life.refusal:

@@ -20,6 +20,7 @@ groups:
           summary: A test runs.
           description: "{{ $labels.node }}: {{ $value }} tests found, none wanted"
           runbook_url: https://rdma-gate.example/alerts/runbooks/RDMAGateExample.md
+          dashboard_url: https://grafana.example/d/rdma-gate-node?var-node={{ $labels.node }}
 """
 EXPR = "max by (cluster, node) (rdma_gate_tests_outstanding) > 0"
 
@@ -100,6 +101,8 @@ def test_an_expression_that_would_mislead_is_said(wrong: str, sentence: str, tmp
         ("summary: A test runs.", 'summary: "{{ $value }} tests"', "summary: a template or nothing found"),
         ("none wanted", "none needed", "description without wanted found"),
         ("RDMAGateExample.md", "Example.md", "runbook_url"),
+        ("rdma-gate-node?", "rdma-gate-gate?", "dashboard_url"),
+        ("var-node={{ $labels.node }}", "var-node=n1", "dashboard_url"),
         (" # as long as a test may take", "", "for without a reason found"),
         ("alert: RDMAGateExample", "alert: TestRuns", "name found, RDMAGate and words in CamelCase wanted"),
     ],

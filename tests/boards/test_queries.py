@@ -19,6 +19,7 @@ from tests.fixtures.history.text import read_history
 # What did not happen while the history was recorded.
 NOT_RECORDED = {
     "rdma_gate_tests_deferred_total": "no test was deferred",
+    "rdma_gate_snapshot_timestamp_seconds": "nobody took one",
     "rdma_gate_port_congestion_notifications_total": "soft-RoCE counts none",
     "rdma_gate_port_data_bytes_total": "counted since",
     "rdma_gate_port_errors_total": "counted since",

@@ -12,6 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DOCKERFILE = REPOSITORY / "deploy" / "Dockerfile"
 IGNORE = REPOSITORY / "deploy" / "Dockerfile.dockerignore"
 LIMIT_SECONDS = 300
+RUNNER = "deploy/runner/tree.py"
 KNOWN = {"ARG", "FROM", "RUN", "WORKDIR", "COPY", "LABEL", "ENV", "USER", "EXPOSE", "ENTRYPOINT", "CMD"}
 
 
@@ -22,7 +23,7 @@ def test_every_line_is_an_instruction_that_docker_knows() -> None:
 def test_every_file_that_is_copied_is_there_and_not_ignored() -> None:
     sources = _copied()
 
-    assert sources == ["requirements.lock", "pyproject.toml", "README.md", "LICENSE", "exporter", "probes"]
+    assert sources == ["requirements.lock", "pyproject.toml", "README.md", "LICENSE", "exporter", "probes", RUNNER]
     assert [name for name in sources if not (REPOSITORY / name).exists()] == []
     kept = [line[1:] for line in IGNORE.read_text().splitlines() if line.startswith("!")]
     assert kept == sources

@@ -11,6 +11,8 @@
     "node_service" (include "rdma-gate.nodes" .)
     "lease" (include "rdma-gate.name" .)
     "test_namespaces" (concat .Values.rbac.workloads .Values.testPods.namespaces | uniq | sortAlpha)
+    "runner_image" (include "rdma-gate.image" .)
+    "test_pod_priority_class" (printf "%s-test" (include "rdma-gate.name" .))
     "pods_everywhere" .Values.rbac.podsEverywhere
     "node_conditions" .Values.outward.nodeConditions
     "events" .Values.outward.events)

@@ -34,10 +34,3 @@ def test_kustomize_builds_the_manifests() -> None:
     kinds = {one["kind"] for one in yaml.safe_load_all(built.stdout)}
     assert kinds >= {"Namespace", "Deployment", "DaemonSet", "ClusterRole", "NetworkPolicy"}
     assert "Secret" not in kinds
-
-
-def test_the_example_rule_changes_nothing_by_itself() -> None:
-    rule = yaml.safe_load((FOLDER / "examples" / "node-readiness-rule.yaml").read_text())
-
-    assert rule["spec"]["dryRun"] is True
-    assert rule["spec"]["conditions"] == [{"type": "rdma-gate.io/RDMAReady", "requiredStatus": "True"}]

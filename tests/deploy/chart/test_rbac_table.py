@@ -14,11 +14,18 @@ PLACES = {
     "rdma-gate-plugins": "each of `rbac.plugins`",
     "rdma-gate-workloads": "each of `rbac.workloads`",
     "rdma-gate-test-pods": "each of `testPods.namespaces`",
+    "rdma-gate-pool-events": "own namespace",
+    "rdma-gate-rdma-gate-node-events": "`default`",
+}
+
+EVERYTHING = {
+    **CHOICES["plugins, workloads and test pods"],
+    "outward": {"nodeConditions": True, "events": True},
 }
 
 
 def test_the_table_names_every_verb_of_every_role_and_none_more(helm: Helm) -> None:
-    roles = [one for one in helm.objects(CHOICES["plugins, workloads and test pods"]) if one["kind"] in PARTS]
+    roles = [one for one in helm.objects(EVERYTHING) if one["kind"] in PARTS]
 
     granted = {verb for role in roles for verb in _granted(role)}
 
@@ -40,7 +47,7 @@ def test_every_rule_in_the_chart_has_its_reason_above_it() -> None:
 
 
 def test_a_verb_that_is_missing_in_the_table_is_seen(helm: Helm) -> None:
-    roles = [one for one in helm.objects(CHOICES["plugins, workloads and test pods"]) if one["kind"] in PARTS]
+    roles = [one for one in helm.objects(EVERYTHING) if one["kind"] in PARTS]
     granted = {verb for role in roles for verb in _granted(role)}
 
     text = DOCUMENT.read_text().replace("| core | nodes | list, watch |", "| core | nodes | list |")
@@ -57,6 +64,18 @@ def test_the_table_says_which_rules_an_option_brings(helm: Helm, option: str) ->
     ]
 
     rows = [row for row in _rows(DOCUMENT.read_text()) if f"rbac.{option}" in row[0]]
+
+    assert granted[0] - granted[1] == {verb for row in rows for verb in _of_row(row)}
+
+
+@pytest.mark.parametrize("option", ["nodeConditions", "events"])
+def test_the_table_says_which_rules_telling_the_cluster_takes(helm: Helm, option: str) -> None:
+    granted = [
+        {verb for one in helm.objects({"outward": {option: chosen}}) for verb in _granted(one)}
+        for chosen in (True, False)
+    ]
+
+    rows = [row for row in _rows(DOCUMENT.read_text()) if f"outward.{option}" in row[0]]
 
     assert granted[0] - granted[1] == {verb for row in rows for verb in _of_row(row)}
 

@@ -14,7 +14,10 @@ SET_BY_THE_CHART = {
     "node": {"node", "roles", "listen", "listen_publicly", "state_dir", "node_key_file"},
 }
 # Of `kubernetes` the gate's values hold what the chart does not know.
-OF_THE_OTHER_ROLE = {"gate": {"node_key_file"}, "node": {"plan", "decisions", "key_file", "members", "kubernetes"}}
+OF_THE_OTHER_ROLE = {
+    "gate": {"node_key_file", "vantage"},
+    "node": {"plan", "decisions", "key_file", "members", "kubernetes"},
+}
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown key": ({"gates": 1}, "additional properties 'gates' not allowed"),

@@ -35,6 +35,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "testPods": {"namespaces": ["training"]},
         "node": {"kubeletSettings": True},
     },
+    "conditions and Events": {"outward": {"nodeConditions": True, "events": True}},
     "no roles": {"rbac": {"create": False}},
     "roles for plugins alone": {"rbac": {"dynamicResources": False, "operators": False}},
     "a closed network": {

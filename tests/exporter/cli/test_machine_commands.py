@@ -24,6 +24,15 @@ def test_a_passive_check_needs_no_plan_and_passes_on_a_sound_machine(gate, confi
     assert gate("check", "--passive", "--config", config()).code == 0
 
 
+def test_probes_that_judge_only_against_a_plan_are_named_and_are_no_failure_without_one(gate, config):
+    said = gate("--config", config(), "check", "--passive", "--json")
+    (line,) = [one for one in said.err.splitlines() if one.startswith("not planned, so not run: ")]
+    named = {"access.attachments (needs networks)", "placement.policy (needs topology)"}
+    assert named <= set(line.removeprefix("not planned, so not run: ").split(", "))
+    ran = {one["probe"] for one in said.json}
+    assert (said.code, ran & {"access.attachments", "placement.policy", "resources.allocation"}) == (0, set())
+
+
 def test_a_proposed_plan_is_usable_and_unreviewed(gate, config, tmp_path):
     plan = tmp_path / "plan.yaml"
     said = gate("plan", "propose", "--config", config(), "--output", plan)

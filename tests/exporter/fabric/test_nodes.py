@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -166,6 +167,13 @@ async def test_a_node_cannot_report_about_another(fake: FakeNode, gate: Gate):
     fake.ledger.put(run())
     (record,) = await gate.receive()
     assert record.run.target == "node-b"
+
+
+async def test_a_nodes_agent_cannot_report_for_a_test_pod(fake: FakeNode, gate: Gate):
+    fake.ledger.put(replace(run(), id="access.ports@pod", vantage="pod"))
+    fake.ledger.put(run())
+    (record,) = await gate.receive()
+    assert record.run.id == "access.ports"
 
 
 async def test_a_refusing_node_is_refused_and_asked_again_ever_more_slowly(

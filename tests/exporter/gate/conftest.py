@@ -13,7 +13,7 @@ from exporter.gate.decisions import Decision, DecisionKind, Decisions, Scope
 from exporter.gate.inputs import GateInputs, GateNode, GatePath, MemberState
 from exporter.gate.verdict import CheckStatus, CheckVerdict, Verdict
 from exporter.ledger import Key, Record
-from exporter.plan import Nodes, Plan, Pool, Review
+from exporter.plan import Nodes, Plan, PlannedPods, Pool, Review
 from probes import End, Finding, HcaClass, Run, Status, Subject
 
 NOW = 1_796_047_512.0  # 30/11/2026 14:05:12 GMT
@@ -61,12 +61,14 @@ class World:
     refused: tuple[str, ...] = ()
     paths: list[GatePath] | None = None
     digest: str = "digest-1"
+    test_pods: PlannedPods | None = None
     more: dict[str, object] = field(default_factory=dict)
 
     def plan(self) -> Plan:
         pool = Pool(
             "p", Nodes(self.names, "", self.at_least), {"compute": self.hcas}, tuple(self.probes), tuple(self.tests)
         )
+        pool = replace(pool, test_pods=self.test_pods)
         return Plan("lab", (pool,), reviewed=self.reviewed, digest=self.digest)
 
     def pass_all(self) -> "World":

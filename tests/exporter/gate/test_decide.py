@@ -8,6 +8,7 @@ from exporter import registry
 from exporter.gate.changes import follow_all
 from exporter.gate.inputs import MemberState
 from exporter.gate.verdict import CheckStatus
+from exporter.plan import PlannedPods
 from probes import Check, End, HcaClass, Subject
 
 ALL_REQUIRED = [probe for check in registry.checks().values() for probe in check.required]
@@ -320,6 +321,44 @@ def test_a_node_that_the_gate_knows_to_have_rebooted_counts_only_after_new_runs(
 def test_only_a_run_from_inside_a_pod_passes_where_that_is_asked_for(world):
     world.more = {"pod_checks": frozenset({"access"})}
     assert world.check("a", "access").why == ("access.ports: seen from the host, from inside a pod wanted (and 2 more)")
+
+
+def test_where_a_pool_has_test_pods_what_they_report_is_what_counts(world, make):
+    world.more = {"pod_checks": frozenset({"access", "runtime"})}
+    world.test_pods = PlannedPods("training", every_seconds=3600.0)
+    assert world.check("a", "access").why == "access.ports@pod: no result of a, one wanted (and 2 more)"
+    for check in ("access", "runtime"):
+        for probe in registry.checks()[check].required:
+            for node in world.names:
+                world.host(probe, node, id=f"{probe}@pod", vantage="pod")
+    assert world.statuses("a") == {}
+    # What the agent sees from outside tells nothing of a pod, whose word lasts until the next have had their time.
+    world.host("access.ports", "a", make.finding(Subject(node="a"), "fail", "no_netdev"))
+    world.now += 7000
+    for one in list(world.records.values()):
+        if not one.run.id.endswith("@pod"):
+            world.put(one.run)
+    assert world.check("a", "access").status == "pass"
+    world.now += 1000
+    assert world.check("a", "access").status == "stale"
+
+
+def test_between_two_test_pods_a_failure_of_the_machine_itself_closes_the_check(world, make):
+    world.more = {"pod_checks": frozenset({"access"})}
+    world.test_pods = PlannedPods("training", every_seconds=3600.0)
+    for probe in registry.checks()["access"].required:
+        world.host(probe, "a", id=f"{probe}@pod", vantage="pod")
+    assert world.check("a", "access").status == "pass"
+    down = make.finding(Subject(node="a", device="mlx5_0"), "fail", "port_down")
+    world.host("access.ports", "a", down)
+    assert (world.check("a", "access").status, world.check("a", "access").items[1].reason) == ("failed", "port_down")
+    world.host("access.ports", "a", down, received=world.now - 400)
+    assert world.check("a", "access").status == "pass", "what is stale tells nothing"
+
+
+def test_outside_kubernetes_the_node_itself_counts_and_no_pod_is_waited_for(world):
+    world.test_pods = PlannedPods("training")
+    assert world.statuses("a") == {}
 
 
 def test_the_same_cause_on_many_nodes_is_said_once(three, make):

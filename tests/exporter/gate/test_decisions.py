@@ -182,10 +182,11 @@ def test_a_decision_on_a_device_covers_no_missing_result(world, make):
 
 
 def test_an_accepted_exception_on_one_end_speaks_of_its_paths(three, make):
-    for one, other in (("a", "c"), ("c", "a"), ("b", "c"), ("c", "b")):
+    for one, other in (("a", "c"), ("c", "a")):
         three.path("transfers.write_bandwidth", one, other, ("fail", "missed_target", ()))
     three.decisions = [make.decision("transfers", "accepted_exception", nodes=("c",))]
-    assert [three.statuses(node) for node in "abc"] == [{"transfers": "accepted"}] * 3
+    accepted = {"transfers": "accepted"}
+    assert [three.statuses(node) for node in "abc"] == [accepted, {}, accepted]
 
 
 def test_a_test_that_does_not_apply_to_a_peer_is_left_out_and_holds_nothing_up(three, make):

@@ -106,6 +106,20 @@ def test_a_run_shows_when_it_was_received_how_long_it_took_and_how_long_it_count
     assert series(store, "probe_valid_seconds") == {labels: 210.0}
 
 
+def test_a_test_pod_is_shown_by_the_gate_beside_its_node_but_its_samples_are_the_agents(metrics, store, ledger):
+    sample = Sample("port_state", 4.0)
+    seen = finding(Status.PASS, Subject("node-b", "mlx5_0", "1"), samples=(sample,))
+    ledger.put(replace(run(seen, target="node-b", run_id="access.ports@pod"), vantage="pod"), pool="h100")
+    ledger.put(run(seen, target="node-b"), pool="h100")
+    labels = "id=access.ports@pod,node=node-b,pool=h100,probe=access.ports"
+    assert series(store, "findings") == {
+        f"{labels},status=pass": 1.0,
+        f"{labels},status=fail": 0.0,
+        f"{labels},status=unknown": 0.0,
+    }
+    assert series(store, "port_state") == {}
+
+
 def test_findings_are_counted_by_status_with_the_zeros(metrics, store, ledger):
     ledger.put(run(finding(Status.PASS), finding(Status.UNKNOWN, reason="unreadable")), pool="h100")
     labels = "id=access.ports,node=node-a,pool=h100,probe=access.ports"

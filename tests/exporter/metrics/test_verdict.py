@@ -54,6 +54,15 @@ async def test_gate_pool_and_node_say_whether_they_are_open(metrics, store):
     }
 
 
+async def test_the_last_snapshot_is_told_once_there_was_one_and_by_the_leader_alone(metrics, store):
+    await metrics.show(view(node("a", "pass", "pass")))
+    assert some(store, "snapshot_timestamp_seconds") == {}
+    await metrics.show(view(node("a", "pass", "pass"), last_snapshot=990.0))
+    assert some(store, "snapshot_timestamp_seconds") == {"snapshot_timestamp_seconds": 990.0}
+    await metrics.show(view(node("a", "pass", "pass"), last_snapshot=990.0, is_leader=False))
+    assert some(store, "snapshot_timestamp_seconds") == {}
+
+
 async def test_a_check_is_ok_or_not_and_its_status_is_named_when_it_did_not_simply_pass(metrics, store):
     await metrics.show(view(node("a", "failed", "not_applicable")))
     assert some(store, "check_ok", "check_status") == {

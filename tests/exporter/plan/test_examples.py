@@ -37,4 +37,7 @@ def test_the_settings_name_the_other_examples(settings):
 def test_the_decisions_count():
     required = [probe for check in registry.checks().values() for probe in check.required]
     decisions = load_decisions(EXAMPLES / "decisions.yaml", required, NOW)
-    assert ([one.id for one in decisions.usable], decisions.refused) == (["no-device-plugin", "riser-gpu-002"], ())
+    assert ([one.id for one in decisions.usable], decisions.refused) == (
+        ["no-device-plugin", "no-kubernetes-pods", "riser-gpu-002"],
+        (),
+    )

@@ -53,7 +53,7 @@ def kubernetes():
 
 @pytest.fixture
 def node(prepare, kubernetes):
-    served = prepare("gpu-001", roles=["node"], node_key_file="node.key")
+    served = prepare("gpu-001", roles=["node"], node_key_file="node.key", vantage="pod")
     (served.folder / "node.key").write_text(node_key(MASTER.encode(), "gpu-001").hex())
     meta = {"namespace": "rdma-gate", "name": "a", "labels": {"kubernetes.io/service-name": "rdma-gate-nodes"}}
     end = {"nodeName": "gpu-001", "addresses": ["127.0.0.1"], "conditions": {"ready": True}}

@@ -1,0 +1,159 @@
+"""The whole of it: a real API server and scheduler, the chart's roles, a gate and a runner as processes."""
+
+import json
+import re
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.exporter.pods.kubelet import Kubelet
+from tests.exporter.program.conftest import Served
+from tests.kube.api import until
+
+pytestmark = pytest.mark.kube
+
+MakeGate = Callable[..., Served]
+WORKLOAD: dict[str, Any] = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "spec": {
+        "template": {
+            "metadata": {
+                "labels": {"app": "training"},
+                "annotations": {"k8s.v1.cni.cncf.io/networks": "rail-0, rail-1"},
+            },
+            "spec": {
+                "containers": [
+                    {
+                        "name": "train",
+                        "image": "example.com/workload:1",
+                        "command": ["train"],
+                        "resources": {"limits": {"nvidia.com/gpu": "8", "rdma/hca": "1"}},
+                    }
+                ],
+            },
+        }
+    },
+}
+
+
+def plan_for(namespace: str, *nodes: str, template: object = WORKLOAD, **pods: Any) -> dict[str, Any]:
+    hcas = {"compute": {"match": {"driver": "mlx5_core", "link_layer": "Ethernet"}, "count": 8}}
+    checks = {"access.ports": {"hcas": "compute", "rate": "400Gbit/s"}, "access.gids": {"hcas": "compute"}}
+    checks["access.device_files"] = {"hcas": "compute"}
+    test_pods = {"namespace": namespace, "template": template, "every": "1h", "limit": "10m", **pods}
+    pool = {"name": "h100", "nodes": {"names": list(nodes)}, "hcas": hcas, "checks": checks, "test_pods": test_pods}
+    return {
+        "cluster": "lab",
+        "reviewed": {"by": "ana", "on": "2026-11-30", "ref": "git:3f2c9e1"},
+        "budget": {"tests_enabled": True},
+        "pools": [pool],
+    }
+
+
+def number(gate: Served, series: str) -> float:
+    found = re.search(rf"^rdma_gate_{re.escape(series)} (\S+)$", gate.get("/metrics").decode(), re.MULTILINE)
+    return float(found[1]) if found else -1.0
+
+
+def finding(gate: Served, node: str, check: str, probe: str) -> dict[str, Any]:
+    cell = next(one for one in gate.node(node)["cells"] if one["check"] == check)
+    return next((one for one in cell["findings"] if one["probe"] == probe), {})
+
+
+def test_a_pod_of_the_template_is_made_bound_reports_and_goes_and_the_gauges_return_to_zero(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate, make_agent: Callable[..., Served]
+) -> None:
+    gate = make_gate(plan_for(namespace, node), make_agent(node).start()).start()
+    pod = kubelet.bound(node)
+    gate.until(lambda: finding(gate, node, "access", "access.ports"))
+    assert finding(gate, node, "access", "access.ports").get("reason") == "no_result"
+    assert number(gate, "test_pods_outstanding") == 1
+    assert number(gate, "test_pods_gpus_requested") == 8
+
+    kubelet.start(pod, "127.0.0.2")
+    kubelet.let_go(pod)
+
+    gate.until(lambda: number(gate, "test_pods_outstanding") == 0)
+    assert number(gate, "test_pods_gpus_requested") == 0
+    gate.until(lambda: finding(gate, node, "resources", "resources.test_pod").get("status") == "pass")
+    gate.until(lambda: gate.status(node, "access") == "pass")
+    shown = f'findings{{id="access.ports@pod",node="{node}",pool="h100",probe="access.ports",status="pass"}}'
+    assert number(gate, shown) == 8
+    # What the pod was given goes with it.
+    until(lambda: kubelet.secrets() == [])
+
+
+def test_what_the_agent_of_a_node_sees_is_no_proof_of_what_a_pod_sees(
+    node: str, namespace: str, make_gate: MakeGate, make_agent: Callable[..., Served]
+) -> None:
+    agreed = plan_for(namespace, node)
+    del agreed["pools"][0]["test_pods"]
+    gate = make_gate(agreed, make_agent(node).start()).start()
+
+    gate.until(lambda: finding(gate, node, "access", "access.ports").get("reason") == "wrong_vantage")
+
+    gate.until(lambda: gate.status(node, "access") == "unknown")
+    assert number(gate, "test_pods_outstanding") == 0
+
+
+def test_a_plan_that_enables_no_tests_makes_no_pod_and_the_page_says_why(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate
+) -> None:
+    agreed = plan_for(namespace, node)
+    agreed["budget"] = {"tests_enabled": False}
+    gate = make_gate(agreed).start()
+
+    wanted = "kubernetes: test pods: a plan without tests_enabled found, so none are made"
+    gate.until(lambda: wanted in gate.gate()["problems"])
+
+    assert kubelet.pods() == []
+
+
+def test_under_another_plan_the_pod_of_the_old_one_goes_and_a_new_one_is_made(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate
+) -> None:
+    gate = make_gate(plan_for(namespace, node)).start()
+    old = kubelet.bound(node)
+    (gate.folder / "plan.yaml").write_text(json.dumps(plan_for(namespace, node, labels={"team": "a"})))
+    gate.signal(signal.SIGHUP)
+    kubelet.let_go(old)
+
+    assert kubelet.bound(node)["metadata"]["labels"]["team"] == "a"
+    gate.until(lambda: number(gate, "test_pods_outstanding") == 1)
+
+
+def test_a_gate_that_was_killed_leaves_a_pod_which_the_next_one_removes_before_it_makes_its_own(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate
+) -> None:
+    gate = make_gate(plan_for(namespace, node)).start()
+    left = kubelet.bound(node)
+    kubelet.start(left, "127.0.0.3")
+    gate.signal(signal.SIGKILL)
+    gate.exit_code()
+
+    other = make_gate(plan_for(namespace, node), name="other").start()
+    kubelet.let_go(left)
+
+    pod = kubelet.bound(node)
+    assert pod["metadata"]["uid"] != left["metadata"]["uid"]
+    other.until(lambda: number(other, "test_pods_outstanding") == 1)
+
+
+def test_a_gate_that_ends_or_is_paused_lets_no_pod_hold_its_devices(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate
+) -> None:
+    gate = make_gate(plan_for(namespace, node)).start()
+    first = kubelet.bound(node)
+    (gate.folder / "state" / "pause").write_text("ana\n")
+    kubelet.let_go(first)
+    gate.until(lambda: number(gate, "test_pods_outstanding") == 0)
+
+    (gate.folder / "state" / "pause").unlink()
+    second = kubelet.bound(node)
+    gate.signal(signal.SIGTERM)
+    assert gate.exit_code() == 0
+    kubelet.let_go(second)
+    assert kubelet.pods() == []
