@@ -31,6 +31,16 @@ def test_changes_are_kept_with_the_end_of_a_series_and_points_in_time_as_offsets
     assert from_dump(DUMP) == (RECORDED, 6)
 
 
+def test_what_rules_made_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = [
+        '{__name__="check:rdma_gate_check_reason:max", check="access"} 1 1000000000000',
+        '{__name__="ALERTS", alertname="RDMAGateCheckFailed"} 1 1000000000000',
+    ]
+    keep([*DUMP, *made], tmp_path / "lab.txt")
+    assert read_history(tmp_path / "lab.txt") == RECORDED
+    assert capsys.readouterr().out.startswith("2 samples left out, which rules made\n")
+
+
 def test_a_line_that_is_no_sample_is_refused():
     with pytest.raises(ValueError, match="'level=warn' found, a sample wanted"):
         from_dump([*DUMP, "level=warn"])
