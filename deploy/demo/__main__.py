@@ -7,18 +7,21 @@ import sys
 import time
 from pathlib import Path
 
-from deploy.demo.prometheus import NotAvailableError, find_program, start_prometheus, write_config
+from deploy.demo.monitoring import Monitoring
+from deploy.demo.prometheus import NotAvailableError
 from deploy.demo.session import REPOSITORY, NoGateError, Say, Session
+from deploy.demo.told import told
 from deploy.lab import Lab, cache, host
 from deploy.ports import free_port
 
 TRY = """\
   Gate page     {gate}/gate
   Prometheus    {prometheus}
+  Alertmanager  {alertmanager}, whose pages and tickets are printed here
   Logs, state   {folder}
 
 What to try, in another terminal:
-  deploy/lab/lab link-down node-b        the gate closes within a second: port_down
+  deploy/lab/lab link-down node-b        the gate closes within a second: port_down; the network team is paged
   deploy/lab/lab drop-4791 node-b        RDMA packets are lost: no_completion, or tool_hung
   deploy/lab/lab memlock node-b 64       a memory lock of 64 KiB: memlock_too_small
   deploy/lab/lab remove-uverbs node-b    the device file is gone: not_injected
@@ -45,14 +48,14 @@ async def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     session = Session(REPOSITORY / ".run" / "demo", free_port(9842), say)
-    prometheus: asyncio.subprocess.Process | None = None
+    monitoring = Monitoring(session.folder, cache.directory())
     try:
         starting = asyncio.create_task(session.start())
         await asyncio.wait({starting, asyncio.create_task(ended.wait())}, return_when=asyncio.FIRST_COMPLETED)
         if not ended.is_set():
             await starting
-            prometheus = await _scrape(session, say)
-            await _watch(session, ended, say)
+            await _scrape(session, monitoring, say)
+            await _watch(session, monitoring, ended, say)
         starting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await starting
@@ -61,33 +64,24 @@ async def main() -> int:
         return 1
     finally:
         say("ending")
-        if prometheus is not None:
-            prometheus.terminate()
-            await prometheus.wait()
+        await monitoring.stop()
         await session.stop()
         say("ended, nothing left running")
     return 0
 
 
-async def _scrape(session: Session, say: Say) -> asyncio.subprocess.Process | None:
-    address = f"127.0.0.1:{free_port(9090)}"
-    process = None
+async def _scrape(session: Session, monitoring: Monitoring, say: Say) -> None:
     try:
-        program = await asyncio.to_thread(find_program, "prometheus", cache.directory())
-        config = write_config(
-            REPOSITORY / "deploy" / "prometheus.yml", f"127.0.0.1:{session.port}", session.folder / "prometheus.yml"
-        )
-        process = await start_prometheus(program, config, address, session.folder / "prometheus")
-        say(f"Prometheus scrapes {session.url}/metrics every 5 s")
+        await monitoring.start(session.targets())
+        say(f"Prometheus scrapes {session.url}/metrics and both nodes every 5 s")
     except NotAvailableError as error:
-        say(f"no Prometheus: {error}")
-    shown = f"http://{address}" if process else "not running"
-    print(TRY.format(gate=session.url, prometheus=shown, folder=session.folder, config=_shown(session.config)))
-    return process
+        say(f"no Prometheus and no Alertmanager: {error}")
+    urls = {name: getattr(monitoring, name) or "not running" for name in ("prometheus", "alertmanager")}
+    print(TRY.format(gate=session.url, folder=session.folder, config=_shown(session.config), **urls))
 
 
-async def _watch(session: Session, ended: asyncio.Event, say: Say) -> None:
-    """Print each change of the gate's banner until the end is asked for."""
+async def _watch(session: Session, monitoring: Monitoring, ended: asyncio.Event, say: Say) -> None:
+    """Print each change of the gate's banner, and who is told what, until the end is asked for."""
     banner = ""
     while not ended.is_set():
         with contextlib.suppress(OSError):
@@ -95,6 +89,8 @@ async def _watch(session: Session, ended: asyncio.Event, say: Say) -> None:
             if found != banner:
                 banner = found
                 say(f"gate {banner}")
+        for one in monitoring.told():
+            say(told(one))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), 0.2)
 

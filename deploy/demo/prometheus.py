@@ -8,6 +8,7 @@ import asyncio
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -49,10 +50,10 @@ def alertmanager_command(program: Path, *options: str) -> list[str]:
     return ["unshare", "--map-root-user", "--mount", "sh", "-c", inside, str(share), str(program), *options]
 
 
-def write_config(template: Path, target: str, destination: Path, alertmanager: str = "") -> Path:
+def write_config(template: Path, targets: Sequence[str], destination: Path, alertmanager: str = "") -> Path:
     """Write our configuration with the real addresses in it (host:port); without ``alertmanager`` nobody is told."""
     config = yaml.safe_load(template.read_text())
-    config["scrape_configs"][0]["static_configs"] = [{"targets": [target]}]
+    config["scrape_configs"][0]["static_configs"] = [{"targets": list(targets)}]
     config["rule_files"] = [str((template.parent / file).resolve()) for file in config["rule_files"]]
     del config["alerting"]
     if alertmanager:

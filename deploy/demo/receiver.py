@@ -27,6 +27,11 @@ class Notification:
     group: str = field(repr=False, compare=False, default="")
     at: float = field(repr=False, compare=False, default=0.0)
 
+    @property
+    def firing(self) -> tuple[dict[str, Any], ...]:
+        """Its alerts that fire; the others have ended and are told beside them."""
+        return tuple(alert for alert in self.alerts if alert.get("status", self.status) == "firing")
+
 
 @dataclass
 class Receiver:

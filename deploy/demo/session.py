@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,21 +28,34 @@ HEALTHY_LIMIT_SECONDS = 60.0
 ENDED_LIMIT_SECONDS = 5.0
 
 Say = Callable[[str], None]
+Member = dict[str, str]
+MoreMembers = Callable[[Lab, str], Sequence[Member]]
 
 
 class NoGateError(Exception):
     """The gate did not come up; the message holds the end of its log."""
 
 
+def no_more(_lab: Lab, _master: str) -> Sequence[Member]:
+    """The two machines are all members."""
+    return ()
+
+
 @dataclass
 class Session:
-    """The running cluster. ``folder`` holds configuration, state and logs; ``port`` is the gate's on 127.0.0.1."""
+    """The running cluster. ``folder`` holds configuration, state and logs; ``port`` is the gate's on 127.0.0.1.
+
+    ``more_members`` starts further node roles, given the lab and the master key, and returns them as the gate's
+    settings have them.
+    """
 
     folder: Path
     port: int
     say: Say
     plan: Path = PLAN
+    more_members: MoreMembers = no_more
     lab: Lab | None = None
+    _booting: asyncio.Task[Lab] | None = field(default=None, repr=False)
     _gate: asyncio.subprocess.Process | None = field(default=None, repr=False)
 
     @property
@@ -55,24 +68,39 @@ class Session:
         """The gate's settings."""
         return self.folder / "gate.yaml"
 
+    def targets(self) -> list[str]:
+        """Return what Prometheus is to scrape, as host:port: the gate and each of its members."""
+        members = yaml.safe_load(self.config.read_text())["members"]
+        return [url.removeprefix("http://") for url in (self.url, *(one["url"] for one in members))]
+
     async def start(self) -> None:
         """Bring up machines, node roles and gate; what was left of an earlier session is replaced."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        self.lab = await asyncio.to_thread(Lab.up, say=self.say)
+        self._booting = asyncio.create_task(asyncio.to_thread(Lab.up, say=self.say))
+        self.lab = await asyncio.shield(self._booting)
         await asyncio.to_thread(self._prepare_nodes, self.lab)
-        await self._start_gate()
+        await self.start_gate()
 
     async def stop(self, *, keep_machines: bool = False) -> None:
         """End gate and machines; nothing is left running."""
-        if self._gate is not None and self._gate.returncode is None:
-            self._gate.send_signal(signal.SIGTERM)
-            try:
-                await asyncio.wait_for(self._gate.wait(), ENDED_LIMIT_SECONDS)
-            except TimeoutError:
-                self._gate.kill()
-        if self.lab is not None and not keep_machines:
-            await asyncio.to_thread(self.lab.down)
+        await self.stop_gate()
+        if self._booting is not None and not keep_machines:
+            # Whoever is interrupted while they boot waits for them, or they would run on.
+            await asyncio.wait({self._booting})
+            if self._booting.exception() is None:
+                await asyncio.to_thread(self._booting.result().down)
+
+    async def stop_gate(self) -> None:
+        """End the gate's process alone; ``start_gate`` starts it again with the same settings and state."""
+        if self._gate is None or self._gate.returncode is not None:
+            return
+        self._gate.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(self._gate.wait(), ENDED_LIMIT_SECONDS)
+        except TimeoutError:
+            self._gate.kill()
+            await self._gate.wait()
 
     def gate(self) -> dict[str, Any]:
         """Return what ``/gate.json`` says now; OSError when the gate does not answer."""
@@ -107,24 +135,18 @@ class Session:
         (self.folder / "master.key").chmod(0o600)
         for node in lab.nodes:
             self._start_node(node, master)
+        members = [{"name": one.name, "url": one.api_url, "address": one.address} for one in lab.nodes]
+        members += self.more_members(lab, master)
         (self.folder / "decisions.yaml").write_text(decisions_text(time.time()))
         shutil.copy(self.plan, self.folder / "plan.yaml")
-        self.config.write_text(yaml.safe_dump(self._gate_settings(lab), sort_keys=False))
+        self.config.write_text(yaml.safe_dump(self._gate_settings(members), sort_keys=False))
 
     def _start_node(self, node: Node, master: str) -> None:
         self.say(f"starting the node role on {node.name} as uid 1000")
         node.put(KEY_IN_GUEST, node_key(master.encode(), node.name).hex())
-        settings = {
-            "node": node.name,
-            "roles": ["node"],
-            "listen": "0.0.0.0:9842",
-            "listen_publicly": True,
-            "state_dir": "/var/lib/rdma-gate",
-            "node_key_file": KEY_IN_GUEST,
-        }
-        node.start(yaml.safe_dump(settings, sort_keys=False))
+        node.start(node_settings(node.name, port=9842, state="/var/lib/rdma-gate", key=KEY_IN_GUEST))
 
-    def _gate_settings(self, lab: Lab) -> dict[str, Any]:
+    def _gate_settings(self, members: Sequence[Member]) -> dict[str, Any]:
         return {
             "node": "gate",
             "roles": ["gate"],
@@ -133,11 +155,12 @@ class Session:
             "plan": "plan.yaml",
             "decisions": "decisions.yaml",
             "key_file": "master.key",
-            "members": [{"name": one.name, "url": one.api_url, "address": one.address} for one in lab.nodes],
+            "members": list(members),
         }
 
-    async def _start_gate(self) -> None:
-        log = (self.folder / "gate.log").open("wb")
+    async def start_gate(self) -> None:
+        """Start the gate and wait until it answers; NoGateError with the end of its log when it does not."""
+        log = (self.folder / "gate.log").open("ab")
         with log:
             self._gate = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "exporter", "--config", str(self.config), "serve",
@@ -151,3 +174,16 @@ class Session:
             except (OSError, urllib.error.URLError):
                 await asyncio.sleep(0.1)
         raise NoGateError((self.folder / "gate.log").read_text()[-2000:])
+
+
+def node_settings(node: str, *, port: int, state: str, key: str) -> str:
+    """Return the settings of a node role in a guest: its name, port, state directory and key file."""
+    settings = {
+        "node": node,
+        "roles": ["node"],
+        "listen": f"0.0.0.0:{port}",
+        "listen_publicly": True,
+        "state_dir": state,
+        "node_key_file": key,
+    }
+    return yaml.safe_dump(settings, sort_keys=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from deploy.demo.session import REPOSITORY, NoGateError, Session
+from deploy.faults.at_gate import wait_until_open
 from deploy.faults.bare_tools import compare_all
 from deploy.faults.cases import CASES, Case
 from deploy.faults.drive import Row, World, drive, gate_held
@@ -49,24 +50,9 @@ async def main(wanted: Sequence[str]) -> int:
 
 async def _world(session: Session) -> World:
     assert session.lab is not None
-    await wait_until_open(session)
+    await wait_until_open(session, OPEN_LIMIT_SECONDS)
     state = await asyncio.to_thread(state_of, session.lab)
     return World(session, session.lab, PathCheck(session.config), state, session.say)
-
-
-async def wait_until_open(session: Session) -> None:
-    """Return once the gate is open. NoGateError with its problems when it does not open in time."""
-    banner = ""
-    deadline = time.monotonic() + OPEN_LIMIT_SECONDS
-    while time.monotonic() < deadline:
-        view = await asyncio.to_thread(session.gate)
-        if view["banner"] != banner:
-            banner = view["banner"]
-            session.say(f"gate {banner}")
-        if view["is_open"]:
-            return
-        await asyncio.sleep(0.2)
-    raise NoGateError(f"closed after {OPEN_LIMIT_SECONDS:g} s: {banner}")
 
 
 async def _run(world: World, cases: Sequence[Case]) -> int:

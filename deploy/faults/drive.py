@@ -3,13 +3,12 @@
 import asyncio
 import signal
 import time
-import urllib.error
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from deploy.demo.session import Say, Session
+from deploy.faults.at_gate import OPEN, POLL_SECONDS, gate_cell, see_at_gate
 from deploy.faults.cases import Case, Made
 from deploy.faults.machine import left_behind, peak_memory_mib, state_of
 from deploy.faults.path_check import SERVER, PathCheck
@@ -18,10 +17,8 @@ from deploy.faults.sights import AtGate, InTest, Seen, Sight
 from deploy.lab import Lab
 from probes import Finding, Status
 
-POLL_SECONDS = 0.05
 AGAIN_SECONDS = 1.0
 RECOVER_LIMIT_SECONDS = 90.0
-OPEN = frozenset({"pass", "not_applicable", "accepted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,54 +76,22 @@ async def _drive(world: World, case: Case) -> tuple[Row, ...]:
     return tuple(Row(case.title, *one, left) for one in zip(case.sights, seen, recovered, strict=True))
 
 
-async def make(world: World, made: tuple[Made, ...]) -> float:
+async def make(lab: Lab, made: tuple[Made, ...]) -> float:
     """Make the faults one after the other and return the monotonic second at which the last was made."""
     for one in made:
-        await asyncio.to_thread(world.lab.node(one.node).fault, *one.fault)
+        await asyncio.to_thread(lab.node(one.node).fault, *one.fault)
     return time.monotonic()
 
 
 async def _see(world: World, sight: Sight, made: tuple[Made, ...]) -> Seen:
     if isinstance(sight, AtGate):
-        return await _see_at_gate(world, sight, made)
-    await make(world, made)
+        # A gate that still shows an earlier fault would seem to have seen this one at once.
+        await _recovered(world, sight, time.monotonic())
+        return await see_at_gate(world.session, sight, make(world.lab, made))
+    await make(world.lab, made)
     if isinstance(sight, InTest):
         return await _see_in_test(world, sight)
     return await see_paused(world.lab, world.path, sight)
-
-
-async def _see_at_gate(world: World, sight: AtGate, made: tuple[Made, ...]) -> Seen:
-    # A gate that still shows an earlier fault would seem to have seen this one at once.
-    await _recovered(world, sight, time.monotonic())
-    making = asyncio.create_task(make(world, made))
-    looking = time.monotonic()
-    found: Mapping[str, Any] | None = None
-    while time.monotonic() < looking + sight.limit_seconds:
-        if found := _shown(await _cell(world.session, sight), sight):
-            break
-        await asyncio.sleep(POLL_SECONDS)
-    seen_at = time.monotonic()
-    seconds = max(0.0, seen_at - await making)
-    if found is None:
-        cell = await _cell(world.session, sight)
-        status, why = str(cell.get("status", "")), str(cell.get("why", ""))
-        return Seen(as_wanted=False, status=status, reason="", summary=why, seconds=seconds)
-    status, reason, summary = found["status"], found["reason"], found["summary"]
-    return Seen(as_wanted=True, status=status, reason=reason, summary=summary, seconds=seconds)
-
-
-def _shown(cell: Mapping[str, Any], sight: AtGate) -> Mapping[str, Any] | None:
-    if cell.get("status") != sight.wanted.status:
-        return None
-    findings = (one for one in cell["findings"] if one["reason"] in sight.wanted.reasons)
-    return next(findings, None)
-
-
-async def _cell(session: Session, sight: AtGate) -> Mapping[str, Any]:
-    try:
-        return await asyncio.to_thread(session.cell, sight.node, sight.check)
-    except (OSError, urllib.error.URLError):
-        return {}
 
 
 async def _see_in_test(world: World, sight: InTest) -> Seen:
@@ -155,7 +120,7 @@ async def _recovered(world: World, sight: Sight, began: float) -> float | None:
 
 async def _is_well(world: World, sight: Sight) -> bool:
     if isinstance(sight, AtGate):
-        return (await _cell(world.session, sight)).get("status") in OPEN
+        return (await gate_cell(world.session, sight)).get("status") in OPEN
     run = await asyncio.to_thread(world.path.run, sight.test, {})
     return run.findings[0].status is Status.PASS
 

@@ -55,7 +55,7 @@ def test_the_package_that_apt_fetches_is_unpacked_into_the_cache(tmp_path, monke
 
 
 def test_our_scrape_configuration_gets_the_gates_address_and_keeps_the_rest(tmp_path):
-    written = yaml.safe_load(write_config(TEMPLATE, "127.0.0.1:19842", tmp_path / "prometheus.yml").read_text())
+    written = yaml.safe_load(write_config(TEMPLATE, ["127.0.0.1:19842"], tmp_path / "prometheus.yml").read_text())
     (job,) = written["scrape_configs"]
     assert job["static_configs"] == [{"targets": ["127.0.0.1:19842"]}]
     assert job["honor_labels"] is True
@@ -63,7 +63,7 @@ def test_our_scrape_configuration_gets_the_gates_address_and_keeps_the_rest(tmp_
 
 def test_promtool_accepts_the_configuration(tmp_path, program):
     promtool = program("promtool")
-    config = write_config(TEMPLATE, "127.0.0.1:19842", tmp_path / "prometheus.yml")
+    config = write_config(TEMPLATE, ["127.0.0.1:19842"], tmp_path / "prometheus.yml")
     done = subprocess.run(
         [promtool, "check", "config", "--syntax-only", config], check=False, capture_output=True, text=True
     )
