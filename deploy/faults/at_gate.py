@@ -33,18 +33,29 @@ async def see_at_gate(session: Session, sight: AtGate, making: Awaitable[float])
 
 
 async def wait_until_open(session: Session, limit_seconds: float) -> None:
-    """Return once the gate is open, saying each change. NoGateError with its problems when it does not in time."""
-    banner = ""
+    """Return once every node is open, saying each change. NoGateError with its problems when one is not in time."""
+    said = ""
     deadline = time.monotonic() + limit_seconds
     while time.monotonic() < deadline:
         view = await asyncio.to_thread(session.gate)
-        if view["banner"] != banner:
-            banner = view["banner"]
-            session.say(f"gate {banner}")
-        if view["is_open"]:
+        if view["banner"] != said:
+            said = view["banner"]
+            session.say(f"gate {said}")
+        if view["is_open"] and not closed_nodes(view):
             return
         await asyncio.sleep(0.2)
-    raise NoGateError(f"closed after {limit_seconds:g} s: {banner}")
+    raise NoGateError(f"not open after {limit_seconds:g} s: {', '.join(closed_nodes(view)) or said}")
+
+
+def closed_nodes(view: Mapping[str, Any]) -> list[str]:
+    """Return the nodes that are not open, each with its first closed check: ``node-b access failed``."""
+    nodes = [node for pool in view["pools"] for node in pool["nodes"] if not node["is_open"]]
+    return [f"{node['name']} {_first_closed(node)}".strip() for node in nodes]
+
+
+def _first_closed(node: Mapping[str, Any]) -> str:
+    closed = (cell for cell in node["cells"] if cell["status"] not in OPEN)
+    return next((f"{cell['check']} {cell['status']}" for cell in closed), "")
 
 
 async def gate_cell(session: Session, sight: AtGate) -> Mapping[str, Any]:

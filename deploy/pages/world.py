@@ -15,7 +15,7 @@ from deploy.demo.receiver import Notification
 from deploy.demo.session import Say, Session
 from deploy.demo.told import subject
 from deploy.demo.told import told as in_words
-from deploy.faults.at_gate import see_at_gate
+from deploy.faults.at_gate import closed_nodes, see_at_gate
 from deploy.faults.drive import make
 from deploy.faults.machine import state_of
 from deploy.faults.sights import AtGate
@@ -67,13 +67,13 @@ class LabWorld:
         return self.monitoring.told()
 
     async def unrest(self) -> str:
-        """Return why it is not at rest: the gate closed or silent, or alerts that are pending or fire."""
+        """Return why it is not at rest: a node closed, the gate silent, or alerts that are pending or fire."""
         try:
             view = await asyncio.to_thread(self.session.gate)
         except (OSError, urllib.error.URLError) as error:
             return f"gate: {error}"
-        if not view["is_open"]:
-            return f"gate {view['banner']}"
+        if closed := closed_nodes(view):
+            return f"gate: {', '.join(closed)}"
         found = await self._ask("/api/v1/alerts")
         return "; ".join(subject(one) for one in found["alerts"])
 

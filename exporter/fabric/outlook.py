@@ -28,9 +28,11 @@ from exporter.fabric.rounds import (
     without_unready,
 )
 from exporter.fabric.samples import Samples
+from exporter.fabric.witnesses import witnesses
 from exporter.ledger import Key, Record
 from exporter.plan import Plan, Pool
 from exporter.settings import KnownMember
+from probes import Status
 
 
 @dataclass(frozen=True)
@@ -107,16 +109,26 @@ class Outlook:
         found = []
         for pool in self.plan.pools:
             for spec in pool.tests:
-                results = self._counting(spec)
-                due = (
-                    path
-                    for path in self._expected(pool, spec)
-                    if is_due(results.get(path.target), now=self.now, every_seconds=spec.every_seconds)
-                )
                 put_off = {target for name, target in not_before if name == spec.id}
-                paths = tuple(path for path in due if path.target not in put_off and not self._must_wait(spec, path))
-                found.append(Waiting(pool, spec, paths, results, self.now))
+                paths = [path for path in self._expected(pool, spec) if path.target not in put_off]
+                found.append(self._waiting(pool, spec, paths))
         return found
+
+    def _waiting(self, pool: Pool, spec: ProbeSpec, paths: Sequence[ExpectedPath]) -> Waiting:
+        results = self._counting(spec)
+        if early := self._early(spec, paths, results):
+            # What is tested out of turn stands as if it never had been.
+            results = {target: result for target, result in results.items() if target not in early}
+        due = (
+            path for path in paths if is_due(results.get(path.target), now=self.now, every_seconds=spec.every_seconds)
+        )
+        return Waiting(pool, spec, tuple(path for path in due if not self._must_wait(spec, path)), results, self.now)
+
+    def _early(self, spec: ProbeSpec, paths: Sequence[ExpectedPath], results: Mapping[str, Result]) -> AbstractSet[str]:
+        if not any(result.status is Status.FAIL for result in results.values()):
+            return frozenset()
+        unready = self.situation.unready.keys()
+        return witnesses((one for one in paths if not one.nodes & unready and not self._must_wait(spec, one)), results)
 
     @cached_property
     def _connected(self) -> frozenset[str]:
