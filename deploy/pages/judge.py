@@ -1,6 +1,5 @@
 """What came beside what was wanted: one notification, the right one, and its end."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from deploy.demo.receiver import Notification
@@ -34,18 +33,17 @@ def mistakes(wanted: Wanted, told: Sequence[Notification]) -> Iterator[str]:
 
 
 def news(told: Sequence[Notification]) -> list[Notification]:
-    """Return those that tell of an alert of which their group has not told yet.
+    """Return those that begin: the first of their group, and the first after its end.
 
-    Prometheus says for a quarter of an hour that an alert has ended. Where another one of its group fires by then,
-    Alertmanager tells of that one again, beside the end that it has just heard of.
+    What a group is told of while it is open belongs to the same page or ticket: another check of the node that fails
+    for the same fault, or the end of an earlier alert, which Prometheus repeats for a quarter of an hour.
     """
-    known: defaultdict[str, set[str]] = defaultdict(set)
+    is_open: set[str] = set()
     found = []
     for one in told:
-        now = {str(sorted(alert["labels"].items())) for alert in one.firing}
-        if now - known[one.group]:
+        if one.status == "firing" and one.group not in is_open:
             found.append(one)
-        known[one.group] = now
+        (is_open.add if one.status == "firing" else is_open.discard)(one.group)
     return found
 
 

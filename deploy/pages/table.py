@@ -20,8 +20,8 @@ COLUMNS = (
     "s to resolved",
 )
 CAPTION = (
-    "Seconds count from the fault; those to resolved from its restoration. (+1) is one more that tells nothing new: an "
-    "earlier alert of the node ended less than a quarter of an hour ago, and Alertmanager repeats the end."
+    "Seconds count from the fault; those to resolved from its restoration. (+1) is one more about the same open page "
+    "or ticket: another check of the node, or the end of an earlier alert that Alertmanager repeats beside it."
 )
 
 

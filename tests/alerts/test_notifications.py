@@ -75,6 +75,17 @@ def test_a_node_without_access_is_one_ticket_and_its_path_tests_are_held_back(ma
     assert receiver.arrived.empty()
 
 
+def test_a_node_that_cannot_connect_is_not_told_of_its_transfers_as_well(manager: str, receiver: Receiver):
+    node = {"node": "n1", "owner": "network"}
+    paths = [alert("CheckFailed", check=check, **node) for check in ("connectivity", "transfers")]
+    post(manager, *paths, alert("TargetMissed", check="transfers", device="d0", **node))
+    told = receiver.next()
+    assert (told.path, told.alerts[0]["labels"]["check"], len(told.alerts)) == ("/network/ticket", "connectivity", 1)
+    assert held_back(manager) == ["RDMAGateCheckFailed transfers", "RDMAGateTargetMissed transfers"]
+    post(manager, alert("CheckFailed", check="transfers", owner="network", node="n2"))
+    assert receiver.next().alerts[0]["labels"]["node"] == "n2"
+
+
 def test_five_hundred_alerts_of_one_node_are_one_notification(manager: str, receiver: Receiver):
     labels = {"check": "transfers", "node": "n1", "owner": "network"}
     post(manager, *(alert("TargetMissed", device=f"d{number}", **labels) for number in range(500)))

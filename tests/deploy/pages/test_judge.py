@@ -60,21 +60,16 @@ def test_a_second_group_for_the_same_fault_is_too_much():
     ]
 
 
-def test_the_same_group_told_again_with_another_alert_is_too_much():
-    more = told(at=60, check="runtime")
-    more = Notification(more.path, more.status, more.names * 2, told().alerts + more.alerts, more.group, more.at)
-    assert [sentence.split(" (")[0] for sentence in found(told(), more, told("resolved", at=90))] == [
-        "an additional notification found"
+def test_what_an_open_ticket_is_told_of_belongs_to_it():
+    more, over = told(check="runtime").alerts, told("resolved", check="runtime").alerts
+    again = [
+        Notification("/network/ticket", "firing", ("RDMAGateCheckFailed",) * 2, told().alerts + some, "g1", at)
+        for at, some in ((60, more), (120, over))
     ]
+    assert found(told(), *again, told("resolved", at=190)) == []
 
 
-def test_the_same_group_told_again_with_nothing_but_the_end_of_an_earlier_alert_is_no_news():
-    over = told("resolved", check="runtime").alerts
-    again = Notification("/network/ticket", "firing", ("RDMAGateCheckFailed",) * 2, told().alerts + over, "g1", 60)
-    assert found(told(), again, told("resolved", at=90)) == []
-
-
-def test_the_same_alert_that_fires_again_after_its_end_is_too_much():
+def test_one_that_fires_again_after_its_end_is_too_much():
     (sentence,) = found(told(), told("resolved", at=10), told(at=60), told("resolved", at=90))
     assert sentence.startswith("an additional notification found")
 

@@ -38,7 +38,7 @@ def test_a_good_row_shows_its_seconds():
     )
 
 
-def test_what_tells_nothing_new_is_counted_apart():
+def test_what_an_open_ticket_is_told_of_is_counted_apart():
     again = replace(GOOD, told=(GOOD.told[0], told(at=1167.0), GOOD.told[1]))
     assert cells(again)[6] == "1 (+1)"
 
