@@ -224,8 +224,9 @@ class GateRole:
             await self._metrics.show(self.view)
             took_seconds = self._clock.monotonic() - began
             await self._clock.wait(self._changed, DECIDE_EVERY_SECONDS)
-            # Records come in batches, one decision serves them all; and others need the processor as well.
-            await asyncio.sleep(max(SETTLE_SECONDS, 2 * took_seconds))
+            # Records come in batches, one decision serves them all; and others need the processor as well. A process
+            # that was stopped meanwhile took long without deciding, hence the limit.
+            await asyncio.sleep(min(DECIDE_EVERY_SECONDS, max(SETTLE_SECONDS, 2 * took_seconds)))
 
     def _hear_own(self, *, has_news: bool = False) -> None:
         plan, claim = self.plan, self.claim
