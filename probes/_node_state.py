@@ -1,8 +1,9 @@
 """Whether the API's facts about a node can be believed: it is there, and its kubelet is Ready and still reports."""
 
 from probes import Owner, Reason
-from probes._cluster import Cluster, Condition, KubeNode
+from probes._cluster import Cluster, KubeNode
 from probes._problems import Problem, unknown
+from probes._workloads import Condition
 
 REASONS = {
     "node_absent": Reason("the API knows no such node", Owner.PLATFORM),

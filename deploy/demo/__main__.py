@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 import signal
 import sys
-import time
 from pathlib import Path
 
 from deploy.demo.monitoring import Monitoring
 from deploy.demo.prometheus import NotAvailableError
-from deploy.demo.session import REPOSITORY, NoGateError, Say, Session
+from deploy.demo.session import REPOSITORY, NoGateError, Session
 from deploy.demo.told import told
-from deploy.lab import Lab, cache, host
+from deploy.lab import Lab, cache, host, progress
+from deploy.lab.progress import Say
 from deploy.ports import free_port
 
 TRY = """\
@@ -35,11 +35,7 @@ Ctrl-C ends everything.
 
 async def main() -> int:
     """Run the demo; exit 0 after Ctrl-C, 1 with one sentence where it cannot run here."""
-    began = time.monotonic()
-
-    def say(text: str) -> None:
-        print(f"[{time.monotonic() - began:6.1f} s] {text}", flush=True)
-
+    say = progress.start()
     await asyncio.to_thread(host.install, say)
     if reason := Lab.unavailable():
         print(f"demo: {reason}", file=sys.stderr)

@@ -18,6 +18,7 @@ import yaml
 
 from deploy.demo.decisions import decisions_text
 from deploy.lab import Lab, Node
+from deploy.lab.progress import Say
 from deploy.node_lock import node_lock
 from exporter.keys import node_key
 
@@ -27,7 +28,6 @@ KEY_IN_GUEST = "/etc/rdma-gate.key"
 HEALTHY_LIMIT_SECONDS = 60.0
 ENDED_LIMIT_SECONDS = 5.0
 
-Say = Callable[[str], None]
 Member = dict[str, str]
 MoreMembers = Callable[[Lab, str], Sequence[Member]]
 

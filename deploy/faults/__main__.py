@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from deploy.faults.drive import Row, World, drive, gate_held
 from deploy.faults.machine import state_of
 from deploy.faults.path_check import PathCheck
 from deploy.faults.table import show, show_comparisons
-from deploy.lab import Lab, host
+from deploy.lab import Lab, host, progress
 from deploy.ports import free_port
 
 PLAN = Path(__file__).with_name("plan.yaml")
@@ -27,11 +26,7 @@ WIDTH_IN_A_PIPE = 170
 
 async def main(wanted: Sequence[str]) -> int:
     """Run the faults whose titles hold one of the words, or all; 0 when each was seen as stated, 2 where it cannot."""
-    began = time.monotonic()
-
-    def say(text: str) -> None:
-        print(f"[{time.monotonic() - began:6.1f} s] {text}", flush=True)
-
+    say = progress.start()
     await asyncio.to_thread(host.install, say)
     if reason := Lab.unavailable():
         print(f"lab-faults: not run: {reason}", file=sys.stderr)

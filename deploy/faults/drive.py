@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from deploy.demo.session import Say, Session
+from deploy.demo.session import Session
 from deploy.faults.at_gate import OPEN, POLL_SECONDS, gate_cell, see_at_gate
 from deploy.faults.cases import Case, Made
 from deploy.faults.machine import left_behind, peak_memory_mib, state_of
@@ -15,6 +15,7 @@ from deploy.faults.path_check import SERVER, PathCheck
 from deploy.faults.paused import see_paused
 from deploy.faults.sights import AtGate, InTest, Seen, Sight
 from deploy.lab import Lab
+from deploy.lab.progress import Say
 from probes import Finding, Status
 
 AGAIN_SECONDS = 1.0

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +14,11 @@ from rich.console import Console
 
 from deploy.demo.monitoring import Monitoring
 from deploy.demo.prometheus import NotAvailableError
-from deploy.demo.session import REPOSITORY, NoGateError, Say, Session
+from deploy.demo.session import REPOSITORY, NoGateError, Session
 from deploy.faults.at_gate import wait_until_open
 from deploy.faults.machine import left_behind
-from deploy.lab import Lab, cache, host
+from deploy.lab import Lab, cache, host, progress
+from deploy.lab.progress import Say
 from deploy.pages.cases import CASES, Case, chosen
 from deploy.pages.drive import Proof, Row
 from deploy.pages.spare_node import start_spare
@@ -40,7 +40,7 @@ async def main(arguments: Sequence[str]) -> int:
     except ValueError as error:
         print(f"test-pages: {error}", file=sys.stderr)
         return 64
-    say = _clock()
+    say = progress.start()
     await asyncio.to_thread(host.install, say)
     if reason := Lab.unavailable():
         print(f"test-pages: not run: {reason}", file=sys.stderr)
@@ -82,11 +82,6 @@ async def _prove_all(world: LabWorld, cases: Sequence[Case]) -> int:
 
 def _say_row(say: Say, row: Row) -> None:
     say(f"{row.case}: {'; '.join(row.mistakes) or 'as wanted'}")
-
-
-def _clock() -> Say:
-    began = time.monotonic()
-    return lambda text: print(f"[{time.monotonic() - began:6.1f} s] {text}", flush=True)
 
 
 def _only(arguments: Sequence[str]) -> list[str]:

@@ -12,13 +12,14 @@ from typing import Any
 
 from deploy.demo.monitoring import Monitoring
 from deploy.demo.receiver import Notification
-from deploy.demo.session import Say, Session
+from deploy.demo.session import Session
 from deploy.demo.told import subject
 from deploy.demo.told import told as in_words
 from deploy.faults.at_gate import closed_nodes, see_at_gate
 from deploy.faults.drive import make
 from deploy.faults.machine import state_of
 from deploy.faults.sights import AtGate
+from deploy.lab.progress import Say
 from deploy.pages.cases import Case
 from deploy.pages.drive import Shown
 

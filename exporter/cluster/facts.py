@@ -17,7 +17,8 @@ from exporter.cluster.named_config_maps import NamedConfigMaps
 from exporter.cluster.reflector import Reflector
 from exporter.cluster.source import Source
 from exporter.settings import KubernetesSettings
-from probes._cluster import Cluster, DaemonSet, KubeNode, Pod, Unread
+from probes._cluster import Cluster, KubeNode, Unread
+from probes._workloads import DaemonSet, Pod
 
 F = TypeVar("F")
 

@@ -14,6 +14,7 @@ from exporter.cluster.wire import daemon_sets, dra, endpoints, events, operators
 from exporter.cluster.wire import nodes as wire_nodes
 from exporter.cluster.wire import pods as wire_pods
 from probes import _cluster as facts
+from probes import _workloads as workloads
 
 F = TypeVar("F")
 
@@ -43,7 +44,7 @@ class Kind(Generic[F]):
 class Found:
     """A DaemonSet with the selector of its pods."""
 
-    fact: facts.DaemonSet
+    fact: workloads.DaemonSet
     selector: str
 
 
@@ -61,8 +62,8 @@ _CORE = ("/api/v1",)
 
 NODES = Kind[facts.KubeNode]("nodes", _CORE, wire_nodes.Node, read_nodes.read_node)
 DAEMON_SETS = Kind[Found]("daemonsets.apps", ("/apis/apps/v1",), daemon_sets.DaemonSet, _alone(_daemon_set))
-PODS = Kind[facts.Pod]("pods", _CORE, wire_pods.Pod, _alone(pods.read_pod))
-EVENTS = Kind[facts.Event]("events", _CORE, events.Event, _alone(others.read_event))
+PODS = Kind[workloads.Pod]("pods", _CORE, wire_pods.Pod, _alone(pods.read_pod))
+EVENTS = Kind[workloads.Event]("events", _CORE, events.Event, _alone(others.read_event))
 SLICES = Kind[facts.ResourceSlice](
     "resourceslices.resource.k8s.io", _DRA, dra.ResourceSlice, _alone(others.read_slice), optional=True, page=100
 )

@@ -8,7 +8,8 @@ from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
 from exporter.cluster.facts import ClusterFacts
 from exporter.settings import KubernetesSettings
-from probes._cluster import Cluster, DaemonSet
+from probes._cluster import Cluster
+from probes._workloads import DaemonSet
 from probes.visibility._plugins import is_plugin
 
 FIRST_LIMIT_SECONDS = 60.0

@@ -12,7 +12,8 @@ from exporter.cluster.connection import Connection
 from exporter.cluster.errors import ApiRefusal, ApiUnreachable, Expired
 from exporter.cluster.read.others import read_config_map
 from exporter.cluster.wire import config_maps
-from probes._cluster import ConfigMap, Unread
+from probes._cluster import Unread
+from probes._workloads import ConfigMap
 
 EVERY_SECONDS = 30.0
 RESOURCE = "configmaps"

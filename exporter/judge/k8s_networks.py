@@ -13,9 +13,6 @@ from exporter.judge.broken_json import read_pieces
 from exporter.judge.targets import Verdict
 from probes import Status
 
-STATUS_KEYS = ("k8s.v1.cni.cncf.io/network-status", "k8s.v1.cni.cncf.io/networks-status")
-REQUEST_KEY = "k8s.v1.cni.cncf.io/networks"
-
 
 @dataclass(frozen=True, slots=True)
 class Attachment:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from exporter.judge.judgement import Judgement
-from exporter.judge.k8s_networks import REQUEST_KEY, judge_networks, network_values, requested
+from exporter.judge.k8s_networks import judge_networks, network_values, requested
 from exporter.judge.k8s_paste import read_paste
 from exporter.judge.k8s_pod_text import PodText, read_pods
 from exporter.judge.requirements import Requirement
 from exporter.judge.targets import Verdict
 from probes import Status
 from probes._resource_names import is_gpu, is_rdma
+from probes.readers.multus import REQUEST_KEY
 from probes.resources._outcome import Outcome, classify
 from probes.resources._pod_template import PodTemplate
 from probes.resources._template_rules import Design, asked, template_problems

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from exporter.judge.k8s_networks import REQUEST_KEY, STATUS_KEYS, Networks, is_networks, read_networks
+from exporter.judge.k8s_networks import Networks, is_networks, read_networks
 from exporter.judge.k8s_paste import Paste, items_of
+from probes.readers.multus import REQUEST_KEY, STATUS_KEYS
 from probes.resources._pod_template import PodTemplate, read_template, text
 
 _STARTED = frozenset({"Running", "Succeeded"})

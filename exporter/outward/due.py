@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from exporter.outward.standing import Standing
-from probes._cluster import Condition, KubeNode
+from probes._cluster import KubeNode
+from probes._workloads import Condition
 
 TYPE = "rdma-gate.io/RDMAReady"
 _WORST_FIRST = {"False": 0, "Unknown": 1, "True": 2}

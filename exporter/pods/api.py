@@ -12,7 +12,7 @@ from exporter.cluster.kinds import Kind
 from exporter.cluster.source import Source, list_all
 from exporter.cluster.wire import events, pods
 from exporter.pods.manifest import GRACE_SECONDS
-from probes._cluster import Event, Pod
+from probes._workloads import Event, Pod
 
 Json = dict[str, Any]
 F = TypeVar("F")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from probes._cluster import Pod
+from probes._workloads import Pod
 from probes.resources._outcome import outcome_of
 
 ENDED = ("Failed", "Succeeded")

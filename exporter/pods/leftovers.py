@@ -6,7 +6,7 @@ from collections.abc import Collection
 from exporter.pods.api import PodsApi
 from exporter.pods.labels import ID, owner_selector
 from exporter.pods.removal import FAILURES
-from probes._cluster import Pod
+from probes._workloads import Pod
 
 _log = logging.getLogger(__name__)
 

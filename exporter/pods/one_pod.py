@@ -18,7 +18,7 @@ from exporter.pods.course import Course, Patience, is_over
 from exporter.pods.manifest import PodOrder, manifest_of
 from exporter.pods.pod_secret import MadePod, secret_for
 from exporter.pods.removal import FAILURES, ask_for_end, remove
-from probes._cluster import Event, Pod
+from probes._workloads import Event, Pod
 from probes.resources.test_pod import PodLife
 
 _log = logging.getLogger(__name__)

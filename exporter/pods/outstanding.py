@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from exporter.pods.api import devices_of
-from probes._cluster import Pod
 from probes._resource_names import is_gpu
+from probes._workloads import Pod
 
 
 @dataclass(frozen=True, slots=True)

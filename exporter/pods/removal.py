@@ -7,7 +7,7 @@ from exporter.clock import Clock
 from exporter.cluster.errors import ApiRefusal, ApiUnreachable, Expired
 from exporter.pods.api import PodsApi
 from exporter.pods.course import Patience
-from probes._cluster import Pod
+from probes._workloads import Pod
 
 FAILURES = (ApiRefusal, ApiUnreachable, Expired)
 

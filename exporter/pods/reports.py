@@ -16,7 +16,7 @@ from exporter.plan import Plan, PlannedPods, Pool
 from exporter.plan.pods import outcome_spec, pod_specs
 from exporter.pods.one_pod import Reporting
 from probes import Run
-from probes._cluster import Pod
+from probes._workloads import Pod
 from probes.resources.test_pod import PodLife, judge
 
 VANTAGE = "pod"

@@ -34,6 +34,7 @@ from exporter.program.gate_id import gate_id
 from exporter.program.gate_view import file_notes, usable_files, view_of
 from exporter.program.kept_histories import KeptHistories
 from exporter.program.last_snapshot import LastSnapshot
+from exporter.program.loop_first import rest_seconds
 from exporter.program.node import NodeRole, run_context
 from exporter.program.own_node import OwnNode
 from exporter.program.reach import GateReach
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
 TERM = 1
 DECIDE_EVERY_SECONDS = 1.0
-SETTLE_SECONDS = 0.02
 
 _log = logging.getLogger(__name__)
 
@@ -224,9 +224,7 @@ class GateRole:
             await self._metrics.show(self.view)
             took_seconds = self._clock.monotonic() - began
             await self._clock.wait(self._changed, DECIDE_EVERY_SECONDS)
-            # Records come in batches, one decision serves them all; and others need the processor as well. A process
-            # that was stopped meanwhile took long without deciding, hence the limit.
-            await asyncio.sleep(min(DECIDE_EVERY_SECONDS, max(SETTLE_SECONDS, 2 * took_seconds)))
+            await asyncio.sleep(rest_seconds(took_seconds))
 
     def _hear_own(self, *, has_news: bool = False) -> None:
         plan, claim = self.plan, self.claim

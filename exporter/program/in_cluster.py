@@ -25,7 +25,7 @@ from exporter.plan.membership import pool_nodes
 from exporter.pods.rounds import PodTests
 from exporter.program.node import run_context
 from exporter.settings import KnownMember, KubernetesSettings, Settings
-from probes._cluster import DaemonSet
+from probes._workloads import DaemonSet
 from probes.visibility._plugins import is_plugin
 
 SETTLE_SECONDS = 0.5

@@ -24,9 +24,10 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from probes import Evidence, Finding, Kind, Metric, Owner, Reason, Sample, Subject
-from probes._cluster import Cluster, Pod
+from probes._cluster import Cluster
 from probes._node_state import REASONS as NODE_REASONS
 from probes._problems import Problem, Shown, unknown, verdict
+from probes._workloads import Pod
 from probes.readers.multus import Attached, Network, read_network, read_request, read_status
 
 METRICS = {

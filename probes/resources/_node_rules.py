@@ -7,9 +7,10 @@ are three different faults.
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from probes._cluster import Cluster, KubeNode, Pod, Taint
+from probes._cluster import Cluster, KubeNode, Taint
 from probes._problems import Problem, unknown
 from probes._served_by_dra import Served, served_by_dra
+from probes._workloads import Pod
 from probes.resources._pod_template import PodTemplate, Toleration
 from probes.resources._template_rules import asked
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from probes import Owner, Reason
-from probes._cluster import Event, Pod
+from probes._workloads import Event, Pod
 from probes.resources._outcome_rules import RULES, Rule, Stage
 from probes.resources._scheduling import Refusal, read_refusal
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from probes._cluster import ConfigMapVolume, ContainerSpec, PodSpec
 from probes._quantity import read_whole
+from probes._workloads import ConfigMapVolume, ContainerSpec, PodSpec
 
 _ORDINARY = frozenset({"cpu", "memory", "ephemeral-storage", "storage"})
 
@@ -38,7 +38,7 @@ class PodTemplate:
 
 def read_template(manifest: Mapping[str, Any]) -> PodTemplate | None:
     """Return the pod of a manifest, or None where it has no containers."""
-    owner, pod = _pod_of(manifest)
+    owner, pod = pod_in(manifest)
     spec = _mapping(pod, "spec")
     if not _items(spec, "containers"):
         return None
@@ -55,20 +55,8 @@ def read_template(manifest: Mapping[str, Any]) -> PodTemplate | None:
     )
 
 
-def is_extended_like(resource: str) -> bool:
-    """Whether a resource of a container is meant as an extended one: it has a domain."""
-    return "/" in resource and resource not in _ORDINARY
-
-
-def text(value: Any) -> str:
-    """A plain value as the API would write it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def _pod_of(manifest: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The kind of the manifest, and the innermost mapping whose spec has containers."""
+def pod_in(manifest: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the manifest's kind, and the innermost mapping whose spec has containers, or the last one there is."""
     kind, pod = text(manifest.get("kind", "Pod")), manifest
     if "containers" in manifest:
         return kind, {"spec": manifest}
@@ -79,6 +67,18 @@ def _pod_of(manifest: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
             return kind, pod
         pod = inner
     return kind, pod
+
+
+def is_extended_like(resource: str) -> bool:
+    """Whether a resource of a container is meant as an extended one: it has a domain."""
+    return "/" in resource and resource not in _ORDINARY
+
+
+def text(value: Any) -> str:
+    """A plain value as the API would write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 def _spec(spec: Mapping[str, Any], labels: Mapping[str, Any]) -> PodSpec:

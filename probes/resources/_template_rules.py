@@ -7,9 +7,9 @@ is given devices by its own requests alone, so GPUs and the NIC belong into the 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from probes._cluster import ContainerSpec
 from probes._problems import Problem, unknown
 from probes._resource_names import is_extended, is_gpu, is_rdma
+from probes._workloads import ContainerSpec
 from probes.resources._pod_template import PodTemplate
 
 

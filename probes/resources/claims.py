@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from probes import Evidence, Finding, Metric, Owner, ProbeError, Reason, Subject
-from probes._cluster import AllocatedDevice, Cluster, Pod, ResourceClaim
+from probes._cluster import AllocatedDevice, Cluster, ResourceClaim
 from probes._node_state import REASONS as NODE_REASONS
 from probes._node_state import node_problem
 from probes._problems import Problem, Shown, unknown, verdict
+from probes._workloads import Pod
 
 METRICS: Mapping[str, Metric] = {}
 

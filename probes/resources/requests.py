@@ -31,10 +31,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from probes import Evidence, Finding, Metric, Owner, ProbeError, Reason, Subject
-from probes._cluster import Cluster, KubeNode, Pod
+from probes._cluster import Cluster, KubeNode
 from probes._node_state import REASONS as NODE_REASONS
 from probes._node_state import node_problem
 from probes._problems import Problem, Shown, verdict
+from probes._workloads import Pod
 from probes.resources._node_rules import node_problems, used_on
 from probes.resources._pod_template import PodTemplate, read_template
 from probes.resources._template_rules import Design, asked, template_problems

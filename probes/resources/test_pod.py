@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from probes import Evidence, Finding, Metric, Owner, Reason, Status, Subject
-from probes._cluster import Event, Pod
+from probes._workloads import Event, Pod
 from probes.resources._outcome import REASONS as OUTCOMES
 from probes.resources._outcome import Outcome, classify, outcome_of
 

@@ -118,13 +118,14 @@ def _table(lines: Sequence[str], header: Header | None, whole: bool) -> tuple[tu
         return (), 0, False
     begin = next(index for index, line in enumerate(lines) if read_header(line))
     filled = [line for line in lines[begin + 1 :] if line.strip()]
+    samples_unit = _samples_unit(lines)
     rows: list[Row] = []
     cut_rows, after = 0, ""
     for index, line in enumerate(filled):
         cells = read_cells(line, header)
         ends_text = index == len(filled) - 1 and not whole
         if cells and not (ends_text and not last_number_is_whole(line, header)):
-            rows.append(make_row(cells, header, _samples_unit(lines)))
+            rows.append(make_row(cells, header, samples_unit))
             after = ""
         elif cells or is_cut_row(line, header):
             cut_rows += 1

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from probes._cluster import ConfigMap, ConfigMapVolume, PodSpec
+from probes._workloads import ConfigMap, ConfigMapVolume, PodSpec
 from probes.visibility._plugin_config import looks_like_config
 
 DEFAULT_FILE = "config.json"

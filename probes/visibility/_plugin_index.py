@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from probes._cluster import Cluster, ConfigMap, DaemonSet, KubeNode, Pod
+from probes._cluster import Cluster, KubeNode
+from probes._workloads import ConfigMap, DaemonSet, Pod
 from probes.visibility._config_source import ConfigSource, find_config, unread_maps
 from probes.visibility._plugin_config import PluginConfig, read_config
 from probes.visibility._plugins import Family, PluginKind, is_plugin, plugin_family, plugin_kind

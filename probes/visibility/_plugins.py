@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from probes._cluster import ContainerSpec, PodSpec
+from probes._workloads import ContainerSpec, PodSpec
 
 SIGNS_NEEDED = 2
 DIRECTORIES = ("device-plugins", "plugins_registry")

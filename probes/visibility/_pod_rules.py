@@ -6,8 +6,8 @@ A pod that is Ready only proves that a process was started: no manifest of these
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from probes._cluster import ContainerState, Pod
 from probes._problems import Problem, unknown
+from probes._workloads import ContainerState, Pod
 from probes.visibility._plugin_index import NodePlugin
 from probes.visibility._plugins import PluginKind, plugin_container
 

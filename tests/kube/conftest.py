@@ -1,15 +1,13 @@
 """One control plane for all tests, each in a namespace of its own; it is built the first time, and that is said."""
 
-import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import count
 
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from tests.kube import objects
 from tests.kube.api import Api
-from tests.kube.assets import Assets, find_assets
+from tests.kube.assets import Assets
 from tests.kube.cluster import ApiServer
 
 NewNamespace = Callable[..., str]
@@ -22,19 +20,6 @@ def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.T
     if report.failed and isinstance(cluster := item.funcargs.get("running"), ApiServer):
         report.sections.append(("control plane", cluster.logs()))
     return report
-
-
-@pytest.fixture(scope="session")
-def assets(pytestconfig: pytest.Config) -> Assets:
-    """The programs; the test is skipped where they are not to be had."""
-    for tool in ("openssl", "setpriv"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"not run: {tool}: not on PATH, wanted it to run a control plane")
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        return find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
 
 
 @pytest.fixture(scope="session")

@@ -8,15 +8,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.demo.prometheus import NotAvailableError
 from deploy.lab import cache
+from deploy.lab.progress import Say
 from tests.kube import child
-
-Say = Callable[[str], None]
 
 MODULES = Path(__file__).with_name("assets")
 SAY_EVERY_SECONDS = 60.0

@@ -6,9 +6,10 @@ from dataclasses import replace
 from exporter.cluster.api_time import unix_seconds
 from exporter.cluster.maintenance import ANNOUNCING
 from exporter.cluster.wire import meta, nodes
-from probes._cluster import Condition, ExtendedResource, KubeNode, Taint
+from probes._cluster import ExtendedResource, KubeNode, Taint
 from probes._quantity import read_whole
 from probes._resource_names import is_extended
+from probes._workloads import Condition
 
 
 def read_node(node: nodes.Node, before: KubeNode | None, now: float) -> KubeNode:

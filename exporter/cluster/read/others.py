@@ -2,15 +2,8 @@
 
 from exporter.cluster.api_time import unix_seconds
 from exporter.cluster.wire import config_maps, dra, events
-from probes._cluster import (
-    AllocatedDevice,
-    ConfigMap,
-    DeviceClass,
-    Event,
-    ResourceClaim,
-    ResourceSlice,
-    SliceDevice,
-)
+from probes._cluster import AllocatedDevice, DeviceClass, ResourceClaim, ResourceSlice, SliceDevice
+from probes._workloads import ConfigMap, Event
 
 
 def read_config_map(found: config_maps.ConfigMap) -> ConfigMap:

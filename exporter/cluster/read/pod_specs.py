@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from exporter.cluster.wire import pod_specs
-from probes._cluster import ConfigMapVolume, ContainerSpec, PodSpec
 from probes._quantity import read_whole
 from probes._resource_names import is_extended
+from probes._workloads import ConfigMapVolume, ContainerSpec, PodSpec
 
 _extended = cache(is_extended)
 

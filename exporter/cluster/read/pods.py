@@ -6,7 +6,7 @@ from exporter.cluster.api_time import unix_seconds
 from exporter.cluster.read.nodes import read_conditions
 from exporter.cluster.read.pod_specs import read_pod_spec
 from exporter.cluster.wire import daemon_sets, pods
-from probes._cluster import ContainerState, DaemonSet, Pod
+from probes._workloads import ContainerState, DaemonSet, Pod
 
 KEPT_ANNOTATIONS = ("k8s.v1.cni.cncf.io/", "v1.multus-cni.io/", "cdi.k8s.io/", "mellanox.infiniband")
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from tests.deploy.chart.rendering import CHART, NAMESPACE, Helm, Json, pod_specs
 from tests.deploy.chart.values import CHOICES, OPT_INS
 from tests.kube import objects
 from tests.kube.api import Api
-from tests.kube.assets import find_assets
+from tests.kube.assets import Assets
 from tests.kube.cluster import ApiServer
 
 APPLY = "application/apply-patch+yaml"
@@ -20,13 +19,8 @@ EVERYTHING = "plugins, workloads and test pods"
 
 
 @pytest.fixture(scope="module")
-def server(pytestconfig: pytest.Config) -> Iterator[ApiServer]:
+def server(assets: Assets) -> Iterator[ApiServer]:
     """An API server alone, with the namespaces that the values name; built the first time."""
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
     with ApiServer(assets) as running:
         for name in ("inference", "training", "nvidia-network-operator"):
             objects.namespace(running.api, name)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from exporter.clock import SystemClock
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
@@ -17,7 +16,7 @@ from tests.deploy.chart.rendering import NAMESPACE, Helm
 from tests.deploy.chart.test_verbs import Roles, Verb
 from tests.exporter.outward.conftest import node_verdict, verdict
 from tests.kube import objects
-from tests.kube.assets import find_assets
+from tests.kube.assets import Assets
 from tests.kube.cluster import ApiServer
 
 VALUES = {"outward": {"nodeConditions": True, "events": True}}
@@ -29,12 +28,7 @@ DOWN = verdict(node_verdict("gpu-1", "failed", "port_down"))
 
 
 @pytest.fixture(scope="module")
-def roles(pytestconfig: pytest.Config) -> Iterator[Roles]:
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
+def roles(assets: Assets) -> Iterator[Roles]:
     with ApiServer(assets) as server:
         objects.namespace(server.api, NAMESPACE)
         objects.node(server.api, "gpu-1", {"rdma/hca": "1k"})

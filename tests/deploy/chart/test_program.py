@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.demo.prometheus import NotAvailableError
 from deploy.ports import free_port
 from tests.deploy.chart.rendering import CHART, NAMESPACE, REPOSITORY, Helm, Json
 from tests.kube import objects
 from tests.kube.api import Api, until
-from tests.kube.assets import find_assets
+from tests.kube.assets import Assets
 from tests.kube.cluster import ApiServer
 
 LIMIT_SECONDS = 300
@@ -35,12 +34,7 @@ pools:
 
 
 @pytest.fixture
-def server(pytestconfig: pytest.Config) -> Iterator[ApiServer]:
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
+def server(assets: Assets) -> Iterator[ApiServer]:
     with ApiServer(assets) as running:
         yield running
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from exporter.clock import SystemClock
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
@@ -20,7 +19,7 @@ from probes._cluster import Unread
 from tests.deploy.chart.rendering import NAMESPACE, Helm, Json
 from tests.kube import objects
 from tests.kube.api import Api, until
-from tests.kube.assets import find_assets
+from tests.kube.assets import Assets
 from tests.kube.cluster import ApiServer
 
 PLUGINS, WORKLOADS = "nvidia-network-operator", "training"
@@ -96,12 +95,7 @@ class Roles:
 
 
 @pytest.fixture(scope="module")
-def roles(pytestconfig: pytest.Config) -> Iterator[Roles]:
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
+def roles(assets: Assets) -> Iterator[Roles]:
     with ApiServer(assets) as server:
         for name in (NAMESPACE, PLUGINS, WORKLOADS):
             objects.namespace(server.api, name)

@@ -2,21 +2,14 @@
 
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from tests.kube import objects
-from tests.kube.assets import find_assets
 from tests.kube.cluster import ApiServer
 
 AMOUNTS = {"nvidia.com/gpu": "8", "rdma/hca_shared_devices_a": "1k"}
 
 
 @pytest.fixture(scope="module")
-def server(pytestconfig):
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
+def server(assets):
     with ApiServer(assets) as started:
         objects.namespace(started.api, "rdma-gate")
         for number, amounts in enumerate([AMOUNTS, AMOUNTS, {**AMOUNTS, "nvidia.com/gpu": "7"}, {}], 1):

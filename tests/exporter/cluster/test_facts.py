@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from exporter.cluster.facts import ClusterFacts
-from probes._cluster import ConfigMap, ConfigMapVolume, ContainerState, Event, Unread
+from probes._cluster import Unread
+from probes._workloads import ConfigMap, ConfigMapVolume, ContainerState, Event
 from probes.visibility._plugins import is_plugin
 from tests.exporter.cluster.conftest import running, settings_for, until
 from tests.exporter.cluster.fake_api import Fault

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
 from exporter.cluster.election import Election, Leadership, Timing
@@ -19,7 +18,6 @@ from probes.visibility._plugins import is_plugin
 from tests.exporter.cluster.conftest import HurriedClock, running, settings_for, until
 from tests.exporter.cluster.test_facts import PLUGIN
 from tests.kube import objects
-from tests.kube.assets import find_assets
 from tests.kube.cluster import ApiServer
 
 PATIENT = Timing(request_seconds=60.0, release_seconds=60.0)
@@ -37,12 +35,7 @@ RULES = [
 
 
 @pytest.fixture(scope="module")
-def server(pytestconfig):
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
+def server(assets):
     with ApiServer(assets) as started:
         started.start_controllers()
         objects.namespace(started.api, "rdma-gate")

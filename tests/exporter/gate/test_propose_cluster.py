@@ -5,7 +5,8 @@ from exporter.gate.pools_seen import PoolSeen, pools_seen
 from exporter.gate.propose_cluster import propose_from_cluster
 from exporter.plan import Nodes
 from exporter.plan.load import parse_plan
-from probes._cluster import Condition, Unread
+from probes._cluster import Unread
+from probes._workloads import Condition
 from tests.fixtures.kube_facts import facts
 
 TYPE = "node.kubernetes.io/instance-type"

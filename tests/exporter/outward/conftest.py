@@ -11,7 +11,8 @@ from exporter.gate.verdict import CheckStatus, CheckVerdict, Item, NodeVerdict, 
 from exporter.outward.due import TYPE
 from exporter.outward.node_conditions import NodeConditions
 from probes import Owner
-from probes._cluster import Condition, KubeNode
+from probes._cluster import KubeNode
+from probes._workloads import Condition
 
 CHECKS = ("visibility", "access", "resources", "placement", "runtime", "connectivity", "transfers")
 NOW = 1_796_047_512.0  # 2026-11-30 14:05:12 UTC

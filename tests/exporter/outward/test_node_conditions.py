@@ -5,7 +5,7 @@ from dataclasses import replace
 from exporter.cluster.errors import ApiRefusal
 from exporter.outward.due import TYPE, Pace
 from exporter.outward.node_conditions import AT_ONCE, NodeConditions
-from probes._cluster import Condition
+from probes._workloads import Condition
 from tests.exporter.outward.conftest import Api, StillClock, kube_nodes, node_verdict, verdict
 
 ROUND = (node_verdict("a"), node_verdict("b", "failed", "port_down"))

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.demo.prometheus import NotAvailableError
 from exporter.keys import node_key
 from tests.deploy.chart.rendering import NAMESPACE, Helm
 from tests.exporter.pods.kubelet import Kubelet
 from tests.exporter.program.conftest import Served, h100x8, prepare  # noqa: F401 fixtures
 from tests.kube import objects
 from tests.kube.api import Api, until
-from tests.kube.assets import find_asset, find_assets
+from tests.kube.assets import Assets
 from tests.kube.cluster import ApiServer
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -22,24 +21,14 @@ MASTER = "6d" * 32
 
 
 @pytest.fixture(scope="session")
-def helm(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Helm:
+def helm(asset: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Helm:
     """helm itself; the test is skipped where it is not to be had."""
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        program = find_asset("helm", terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
-    return Helm(program, Path(tmp_path_factory.mktemp("helm")))
+    return Helm(asset("helm"), Path(tmp_path_factory.mktemp("helm")))
 
 
 @pytest.fixture(scope="session")
-def server(pytestconfig: pytest.Config) -> Iterator[ApiServer]:
+def server(assets: Assets) -> Iterator[ApiServer]:
     """API server, controllers and scheduler for all tests here."""
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
     with ApiServer(assets) as cluster:
         cluster.start_controllers()
         cluster.start_scheduler()

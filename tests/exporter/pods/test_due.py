@@ -7,7 +7,8 @@ from exporter.pods.due import due_nodes, room
 from exporter.pods.outstanding import Outstanding, outstanding_of
 from exporter.pods.reports import is_of_pod
 from probes import Finding, Run, Status, Subject
-from probes._cluster import Condition, ContainerSpec, KubeNode, Pod, PodSpec
+from probes._cluster import KubeNode
+from probes._workloads import Condition, ContainerSpec, Pod, PodSpec
 
 READY = {"Ready": Condition("True")}
 NOW = 100000.0

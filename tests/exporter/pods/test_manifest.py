@@ -9,7 +9,7 @@ from exporter.pods.labels import Mark, label_value, owner_selector
 from exporter.pods.making import Making
 from exporter.pods.manifest import COMMAND, PodOrder, manifest_of
 from exporter.pods.pod_secret import MadePod, secret_for
-from exporter.pods.template import devices_asked, pod_of
+from exporter.pods.template import pod_of, workload_container
 
 Json = dict[str, Any]
 MASTER = b"m" * 32
@@ -157,7 +157,7 @@ def test_the_template_itself_stays_as_it_is() -> None:
 def test_the_container_with_the_devices_is_the_one_that_counts() -> None:
     devices = {"limits": {"nvidia.com/gpu": "8", "cpu": "4"}}
     spec = {"containers": [container(), container(name="b", resources=devices)]}
-    assert devices_asked(pod_of(spec)["spec"]) == {"nvidia.com/gpu": 8}
+    assert workload_container(pod_of(spec)["spec"]) == container(name="b", resources=devices)
 
 
 def test_a_manifest_without_containers_is_none() -> None:

@@ -20,7 +20,7 @@ from exporter.pods.making import Making
 from exporter.pods.manifest import manifest_of
 from exporter.pods.one_pod import OnePod, Reporting
 from exporter.settings import KubernetesSettings
-from probes._cluster import Pod
+from probes._workloads import Pod
 from probes.resources.test_pod import judge
 from tests.kube import objects
 from tests.kube.api import until

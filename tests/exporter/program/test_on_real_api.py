@@ -9,12 +9,10 @@ from contextlib import suppress
 import aiohttp
 import pytest
 
-from deploy.demo.prometheus import NotAvailableError
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.keys import node_key
 from tests.exporter.program.conftest import PLAN
 from tests.kube import objects
-from tests.kube.assets import find_assets
 from tests.kube.cluster import ApiServer
 
 MASTER = "6d" * 32
@@ -29,12 +27,7 @@ TYPE = "rdma-gate.io/RDMAReady"
 
 
 @pytest.fixture(scope="module")
-def server(pytestconfig):
-    terminal = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    try:
-        assets = find_assets(terminal.write_line if terminal else print)
-    except NotAvailableError as error:
-        pytest.skip(f"not run: {error}")
+def server(assets):
     with ApiServer(assets) as started:
         objects.namespace(started.api, "rdma-gate")
         yield started

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from probes import Evidence, Finding, Sample, Status, Subject
-from probes._cluster import Cluster, KubeNode, Pod, PodSpec, Unread
+from probes._cluster import Cluster, KubeNode, Unread
+from probes._workloads import Pod, PodSpec
 from probes.access.addresses import METRICS, REASONS, Probe
 
 STATUS = "k8s.v1.cni.cncf.io/network-status"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from probes import Evidence, Finding, Sample, Status, Subject
-from probes._host import Host
-from probes.access.attachments import METRICS, REASONS, Probe
+from probes.access.attachments import Probe
+from tests.probes.judging import judge
 
 NETLINK, ANNOTATIONS = "/proc/net/netlink.json", "/etc/podinfo/annotations"
 STATUS, OLD_STATUS = "k8s.v1.cni.cncf.io/network-status", "k8s.v1.cni.cncf.io/networks-status"
@@ -36,15 +36,6 @@ def pod(hosts, recorded: Callable[..., Path]) -> Callable[..., Path]:
         return recorded("pod", {NETLINK: json.dumps(tables), ANNOTATIONS: lines})
 
     return write
-
-
-async def judge(root: Path, probe: Probe) -> list[Finding]:
-    host = Host(root)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def answers(root: Path, probe: Probe | None = None) -> list[tuple[Status, str, str]]:

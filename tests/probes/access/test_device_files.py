@@ -6,20 +6,11 @@ from pathlib import Path
 import pytest
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
-from probes._host import Host
-from probes.access.device_files import METRICS, REASONS, Probe
+from probes.access.device_files import Probe
+from tests.probes.judging import judge
 
 NODE = "/dev/infiniband/uverbs0"
 LAB = HcaClass("lab", devices=("rxe0",))
-
-
-async def judge(root: Path, probe: Probe) -> list[Finding]:
-    host = Host(root)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def answer(root: Path, probe: Probe) -> list[tuple[Status, str, str]]:

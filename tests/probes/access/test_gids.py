@@ -6,22 +6,13 @@ from pathlib import Path
 import pytest
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
-from probes._host import Host
-from probes.access.gids import METRICS, REASONS, Probe
+from probes.access.gids import Probe
+from tests.probes.judging import judge
 
 PORT = "/sys/devices/virtual/infiniband/rxe0/ports/1"
 IB_PORT = "/sys/devices/pci0000:10/0000:10:01.0/0000:11:00.0/0000:12:02.0/0000:15:00.0/infiniband/mlx5_0/ports/1"
 LAB = HcaClass("lab", devices=("rxe0",))
 ONE = HcaClass("compute", devices=("mlx5_0",))
-
-
-async def judge(root: Path, probe: Probe) -> list[Finding]:
-    host = Host(root)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def one(root: Path, probe: Probe) -> tuple[Status, str, str]:

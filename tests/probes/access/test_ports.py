@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
-from probes._host import Host, Tree
+from probes._host import Tree
 from probes.access._port_counters import counter_samples
-from probes.access.ports import METRICS, REASONS, Probe
+from probes.access.ports import Probe
+from tests.probes.judging import judge
 
 RXE = "/sys/devices/virtual/infiniband/rxe0"
 HCA0 = "/sys/devices/pci0000:10/0000:10:01.0/0000:11:00.0/0000:12:02.0/0000:15:00.0"
@@ -30,15 +31,6 @@ RXE_COUNTERS = dict.fromkeys(
 LAB = HcaClass("lab", driver="rxe", devices=("rxe0",))
 ONE = HcaClass("compute", driver="mlx5_core", link_layer="Ethernet", devices=("mlx5_0",))
 ONE_IB = HcaClass("compute", driver="mlx5_core", link_layer="InfiniBand", devices=("mlx5_0",))
-
-
-async def judge(root: Path, probe: Probe, **environment: str) -> list[Finding]:
-    host = Host(root, environment=environment)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def one(root: Path, probe: Probe, **environment: str) -> tuple[Status, str, str]:

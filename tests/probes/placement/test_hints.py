@@ -6,20 +6,17 @@ from pathlib import Path
 import pytest
 
 from probes import Finding, Status
-from probes._host import Host
 from probes.placement import _hints
 from probes.placement.policy import Probe
+from tests.probes.judging import judge
 
 
-async def judge(root: Path, *resources: str) -> list[Finding]:
-    host = Host(root)
-    findings = list(await Probe("", hinted=resources, pod_resources="/k.sock", answer_within=60).run(host))
-    host.close()
-    return findings
+async def judge_hints(root: Path, *resources: str) -> list[Finding]:
+    return await judge(root, Probe("", hinted=resources, pod_resources="/k.sock", answer_within=60))
 
 
 async def test_hints_are_unknown_where_the_pod_resources_socket_is_not_mounted(tmp_path: Path) -> None:
-    (finding,) = await judge(tmp_path, "nvidia.com/gpu")
+    (finding,) = await judge_hints(tmp_path, "nvidia.com/gpu")
     assert (finding.status, finding.reason) == (Status.UNKNOWN, "hints_not_read")
     assert finding.summary.startswith("nvidia.com/gpu: /k.sock: no such socket found")
 
@@ -43,7 +40,7 @@ async def test_hints_are_those_that_the_kubelet_tells(tmp_path_factory: pytest.T
     assert server.add_insecure_port(f"unix://{root}/k.sock")
     server.start()
     try:
-        found = await judge(root, "nvidia.com/gpu", "rdma/hca")
+        found = await judge_hints(root, "nvidia.com/gpu", "rdma/hca")
     finally:
         server.stop(None).wait()
     assert [(one.status, one.reason, one.summary) for one in found] == [

@@ -5,20 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from probes import Finding, HcaClass, Sample, Status, Subject
-from probes._host import Host
-from probes.placement.paths import METRICS, REASONS, Probe
+from probes import HcaClass, Sample, Status, Subject
+from probes.placement.paths import Probe
+from tests.probes.judging import judge
 
 ALL = HcaClass("compute", count=8)
-
-
-async def judge(root: Path, probe: Probe) -> list[Finding]:
-    host = Host(root)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def answer(root: Path, probe: Probe) -> list[tuple[Status, str, str]]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from probes import Evidence, Finding, Sample, Status, Subject
-from probes._host import Host
-from probes.placement.policy import ACCOUNT, METRICS, REASONS, Probe
+from probes.placement.policy import ACCOUNT, Probe
+from tests.probes.judging import judge
 
 CONFIG = {
     "topologyManagerPolicy": "single-numa-node",
@@ -36,15 +36,6 @@ def pod(recorded: Callable[..., Path], certificates) -> Pod:
         return recorded("pod", files | (changes or {}))
 
     return write
-
-
-async def judge(root: Path, probe: Probe) -> list[Finding]:
-    host = Host(root)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def answer(root: Path, probe: Probe) -> tuple[Status, str, str]:

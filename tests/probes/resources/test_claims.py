@@ -5,16 +5,8 @@ from dataclasses import replace
 import pytest
 
 from probes import ProbeError, Subject
-from probes._cluster import (
-    AllocatedDevice,
-    ContainerSpec,
-    Pod,
-    PodSpec,
-    ResourceClaim,
-    ResourceSlice,
-    SliceDevice,
-    Unread,
-)
+from probes._cluster import AllocatedDevice, ResourceClaim, ResourceSlice, SliceDevice, Unread
+from probes._workloads import ContainerSpec, Pod, PodSpec
 from probes.resources.claims import NEEDED, REASONS, Probe
 
 DRIVER = "gpu.nvidia.com"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from probes._cluster import Condition, ContainerState, Event, Pod
+from probes._workloads import Condition, ContainerState, Event, Pod
 from probes.resources._outcome import REASONS, Outcome, classify, outcome_of
 from probes.resources._outcome_rules import RULES, Stage
 from probes.resources._scheduling import CAUSES, read_refusal

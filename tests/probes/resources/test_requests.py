@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from probes import ProbeError
-from probes._cluster import ContainerSpec, DeviceClass, Pod, PodSpec, ResourceSlice, SliceDevice, Taint
+from probes._cluster import DeviceClass, ResourceSlice, SliceDevice, Taint
+from probes._workloads import ContainerSpec, Pod, PodSpec
 from probes.resources._node_rules import used_on
 from probes.resources.requests import REASONS, Probe
 

@@ -1,7 +1,7 @@
 import pytest
 
 from probes import Finding, Status, Subject
-from probes._cluster import Condition, ContainerState, Event, Pod
+from probes._workloads import Condition, ContainerState, Event, Pod
 from probes.resources.test_pod import REASONS, PodLife, Probe, judge
 
 PSA = 'pods "x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'

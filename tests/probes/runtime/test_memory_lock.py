@@ -9,10 +9,11 @@ import pytest
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
 from probes._endpoint import Ended
-from probes._host import Completed, Host, Tree
+from probes._host import Completed, Tree
 from probes.readers.limits import read_limits
 from probes.runtime._registration import registration_problem
-from probes.runtime.memory_lock import METRICS, REASONS, Probe
+from probes.runtime.memory_lock import Probe
+from tests.probes.judging import judge
 
 VERBS = Path(__file__).parents[2] / "fixtures" / "verbs" / "verbs.c"
 ONE = HcaClass("compute", devices=("mlx5_0",))
@@ -33,15 +34,6 @@ def verbs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     flags = ["-shared", "-fPIC", f'-DVERBS_ANSWERS="{answers}"']
     subprocess.run([compiler, *flags, "-o", folder / "libibverbs.so.1", VERBS], check=True)
     return folder, answers
-
-
-async def judge(root: Path, probe: Probe, **environment: str) -> list[Finding]:
-    host = Host(root, environment=environment)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def registered(root: Path, verbs: tuple[Path, Path], answer: str) -> Finding:

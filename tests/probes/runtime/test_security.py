@@ -7,22 +7,13 @@ from typing import Any
 import pytest
 
 from probes import Evidence, Finding, Sample, Status, Subject
-from probes._host import Host
-from probes.runtime.security import METRICS, REASONS, Probe
+from probes.runtime.security import Probe
+from tests.probes.judging import judge
 
 STATUS = "/proc/self/status"
 ALL = f"{2**41 - 1:016x}"
 PRIVILEGED = {STATUS: f"Uid:\t0\t0\t0\t0\nCapEff:\t{ALL}\nCapBnd:\t{ALL}\nSeccomp:\t0\nNoNewPrivs:\t0"}
 DENIAL = 'apparmor="DENIED" operation="open" profile="cri-containerd.apparmor.d" name="/dev/infiniband/uverbs0"'
-
-
-async def judge(root: Path, probe: Probe) -> list[Finding]:
-    host = Host(root)
-    findings = list(await probe.run(host))
-    host.close()
-    assert {finding.reason for finding in findings} <= {"", *REASONS}
-    assert {sample.metric for finding in findings for sample in finding.samples} <= set(METRICS)
-    return findings
 
 
 async def answer(root: Path, subject: str, **settings: Any) -> tuple[Status, str, str]:

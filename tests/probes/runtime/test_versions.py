@@ -4,17 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
-from probes._host import Host
 from probes.runtime import shared_memory, versions
+from tests.probes.judging import judge
 
 ONE = HcaClass("compute", devices=("mlx5_0", "mlx5_9"))
-
-
-async def judge(probe: versions.Probe | shared_memory.Probe, root: Path, **environment: str) -> list[Finding]:
-    host = Host(root, environment=environment)
-    findings = list(await probe.run(host))
-    host.close()
-    return findings
 
 
 async def test_versions_are_reported_and_the_exit_status_1_of_perftest_is_normal(recorded, tmp_path: Path) -> None:
@@ -22,7 +15,7 @@ async def test_versions_are_reported_and_the_exit_status_1_of_perftest_is_normal
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\necho 'Version: 6.06'\nexit 1\n")
     tool.chmod(0o755)
-    findings = await judge(versions.Probe(ONE), recorded("h100x8"), PATH=str(tool.parent))
+    findings = await judge(recorded("h100x8"), versions.Probe(ONE), PATH=str(tool.parent))
     facts = {
         "kernel": "6.8.0-60-generic",
         "rdma_core": "44.0",
@@ -61,7 +54,7 @@ async def test_versions_are_reported_and_the_exit_status_1_of_perftest_is_normal
 
 
 async def test_what_is_missing_is_reported_as_absent(recorded: Callable[..., Path], tmp_path: Path) -> None:
-    findings = await judge(versions.Probe(HcaClass("lab", devices=("rxe0",))), recorded("rxe"), PATH=str(tmp_path))
+    findings = await judge(recorded("rxe"), versions.Probe(HcaClass("lab", devices=("rxe0",))), PATH=str(tmp_path))
     assert (findings[0].status, findings[0].facts["perftest"], findings[0].facts["nvidia"]) == (
         Status.PASS,
         "absent",
@@ -71,12 +64,12 @@ async def test_what_is_missing_is_reported_as_absent(recorded: Callable[..., Pat
 
 
 async def test_a_machine_that_cannot_be_read_cannot_be_told(tmp_path: Path) -> None:
-    findings = await judge(versions.Probe(ONE), tmp_path, PATH=str(tmp_path))
+    findings = await judge(tmp_path, versions.Probe(ONE), PATH=str(tmp_path))
     assert (findings[0].status, findings[0].reason) == (Status.UNKNOWN, "kernel_unreadable")
 
 
 async def test_enough_shared_memory_passes(recorded: Callable[..., Path]) -> None:
-    assert await judge(shared_memory.Probe(1 << 30), recorded("h100x8")) == [
+    assert await judge(recorded("h100x8"), shared_memory.Probe(1 << 30)) == [
         Finding(
             Subject(resource="/dev/shm"),
             Status.PASS,
@@ -88,7 +81,7 @@ async def test_enough_shared_memory_passes(recorded: Callable[..., Path]) -> Non
 
 
 async def test_the_default_of_a_container_is_too_small(recorded: Callable[..., Path]) -> None:
-    (finding,) = await judge(shared_memory.Probe(1 << 30), recorded("h100x8", {"/dev/shm.bytes": str(64 << 20)}))
+    (finding,) = await judge(recorded("h100x8", {"/dev/shm.bytes": str(64 << 20)}), shared_memory.Probe(1 << 30))
     assert (finding.status, finding.reason, finding.summary) == (
         Status.FAIL,
         "shm_too_small",
@@ -97,10 +90,10 @@ async def test_the_default_of_a_container_is_too_small(recorded: Callable[..., P
 
 
 async def test_a_container_without_shared_memory_fails(tmp_path: Path) -> None:
-    (finding,) = await judge(shared_memory.Probe(1 << 30), tmp_path)
+    (finding,) = await judge(tmp_path, shared_memory.Probe(1 << 30))
     assert (finding.status, finding.reason) == (Status.FAIL, "shm_missing")
 
 
 async def test_the_real_shared_memory_has_a_size() -> None:
-    (finding,) = await judge(shared_memory.Probe(1), Path("/"))
+    (finding,) = await judge(Path("/"), shared_memory.Probe(1))
     assert finding.status is Status.PASS

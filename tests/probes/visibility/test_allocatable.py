@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from probes import Sample, Status
-from probes._cluster import Condition, DeviceClass, ResourceSlice, SliceDevice, SriovNodeState, Unread
+from probes._cluster import DeviceClass, ResourceSlice, SliceDevice, SriovNodeState, Unread
+from probes._workloads import Condition
 from probes.visibility.allocatable import Probe
 
 GPU, HCA = "nvidia.com/gpu", "rdma/hca_a"

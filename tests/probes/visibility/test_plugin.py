@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from probes import ProbeError, Status
-from probes._cluster import Condition, ContainerState, Unread
+from probes._cluster import Unread
+from probes._workloads import Condition, ContainerState
 from probes.visibility.plugin import REASONS, Probe
 
 RDMA_ONLY = Probe(families=("rdma",))

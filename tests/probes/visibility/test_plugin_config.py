@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from probes._cluster import ConfigMapVolume, ContainerSpec, PodSpec
+from probes._workloads import ConfigMapVolume, ContainerSpec, PodSpec
 from probes.visibility._config_source import find_config
 from probes.visibility._plugin_config import read_config
 

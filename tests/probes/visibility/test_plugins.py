@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from probes._cluster import ConfigMapVolume, ContainerSpec, PodSpec
+from probes._workloads import ConfigMapVolume, ContainerSpec, PodSpec
 from probes.visibility._plugins import Family, PluginKind, plugin_family, plugin_kind, plugin_signs
 
 REGISTER = ("/var/lib/kubelet/device-plugins",)
