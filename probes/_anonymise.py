@@ -10,6 +10,7 @@ GID = re.compile(r"\b[0-9a-f]{4}(?::[0-9a-f]{4}){7}\b")
 # Ethernet's six bytes, or InfiniBand's twenty
 MAC = re.compile(r"(?<![0-9a-f:])[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){14})?(?![0-9a-f:])", re.IGNORECASE)
 ANY_IPV6 = re.compile(r"(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.IGNORECASE)
+GPU_UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 NODE_NAME = re.compile(r"(NODE_NAME=)[^\0]*")
 HEX_IPV6 = re.compile(r"\b[0-9a-f]{32}\b")
 KEPT_DESCRIPTIONS = ("rxe", "Software iWARP stack")
@@ -25,20 +26,25 @@ class Anonymiser:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, str], int] = {}
+        self._by_name: dict[str, tuple[re.Pattern[str], Callable[[str], str]]] = {
+            "node_guid": (GUID, self._guid),
+            "sys_image_guid": (GUID, self._guid),
+            "if_inet6": (HEX_IPV6, self._hex_ipv6),
+            "information": (GPU_UUID, self._gpu_uuid),
+        }
 
     def text(self, path: str, text: str) -> str:
         """The text of the file at ``path`` without identities."""
         name = path.rpartition("/")[2]
         if name == "node_desc":
             return text if text in KEPT_DESCRIPTIONS else "HCA"
-        if name in ("node_guid", "sys_image_guid"):
-            return GUID.sub(self._each(self._guid), text)
+        if name in self._by_name:
+            pattern, replacement = self._by_name[name]
+            return pattern.sub(self._each(replacement), text)
         if "/gids/" in path:
             return GID.sub(self._each(self._gid), text)
         if name in ("annotations", "netlink.json", "environ", "fib_trie"):
             return self._all_addresses(NODE_NAME.sub(r"\1node", text))
-        if name == "if_inet6":
-            return HEX_IPV6.sub(self._each(self._hex_ipv6), text)
         return text
 
     def _each(self, replace: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
@@ -83,6 +89,9 @@ class Anonymiser:
 
     def _hex_ipv6(self, text: str) -> str:
         return f"{int(self._ipv6(IPv6Address(int(text, 16)))):032x}"
+
+    def _gpu_uuid(self, text: str) -> str:
+        return f"{text[:3]}-00000000-0000-0000-0000-{self._number('gpu', text):012d}"
 
     def _guid(self, text: str) -> str:
         digits = f"{LOCAL_GUID + self._number('guid', text):016x}"

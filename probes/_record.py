@@ -21,6 +21,8 @@ from probes.readers.counters import read_counters
 from probes.readers.environment import PATH as ENVIRONMENT
 from probes.readers.environment import read_environment
 from probes.readers.gids import read_gids
+from probes.readers.gpu_proc import read_proc_gpus
+from probes.readers.gpudirect import HOLDERS, read_gpu_facts
 from probes.readers.libraries import read_libraries
 from probes.readers.memory import read_available_bytes
 from probes.readers.mounts import PATH as MOUNTS
@@ -29,10 +31,12 @@ from probes.readers.namespace import RECORDED as NETLINK
 from probes.readers.namespace import namespace_text, read_namespace
 from probes.readers.netdevs import NET, read_bond_members, read_netdev, read_netdev_names
 from probes.readers.optional import optional_text
-from probes.readers.pci import PCI, read_pci
+from probes.readers.pci import PCI, read_pci, read_single_node
+from probes.readers.pci_link import read_links
 from probes.readers.security import read_security
 from probes.readers.sysfs import DEVICES, VERBS, read_devices
 from probes.readers.versions import read_versions
+from probes.readers.virtual import read_is_virtual
 
 LIMIT_BYTES = 4 << 20
 LIBRARY = re.compile(r"\.so(\.[\d.]+)?$")  # its name tells its version, its content is megabytes
@@ -63,8 +67,13 @@ def record_host(tree: Tree, destination: Path, *, anonymise: bool) -> list[str]:
 def _looked_at(tree: Tree) -> set[str]:
     paths: set[str] = set()
     spy = Tree(tree.root, paths.add)
-    for reader in (read_local_addresses, read_available_bytes, read_netdev_names, read_pci, read_versions):
+    for reader in (read_local_addresses, read_available_bytes, read_netdev_names, read_proc_gpus, read_versions):
         reader(spy)
+    read_single_node(spy)
+    read_gpu_facts(spy)
+    read_is_virtual(spy, ())
+    for function in read_pci(spy):
+        read_links(spy, function.path)
     with suppress(OSError, ValueError, KeyError):
         read_security(spy)
     optional_text(spy, "/proc/self/limits")
@@ -80,7 +89,7 @@ def _looked_at(tree: Tree) -> set[str]:
             optional_text(spy, f"{MAD}/{name}/{file}")
     optional_text(spy, RDMA_CM)
     # a listing shows links that nobody followed
-    listed = {f"{folder}/{name}" for folder in (DEVICES, VERBS, NET, PCI) for name in tree.names(folder)}
+    listed = {f"{folder}/{name}" for folder in (DEVICES, VERBS, NET, PCI, *HOLDERS) for name in tree.names(folder)}
     return (paths | listed) - {ENVIRONMENT}  # it may hold secrets
 
 

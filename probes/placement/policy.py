@@ -64,7 +64,7 @@ REASONS = {
     "memory_policy_mismatch": Reason("the Memory Manager has another policy than planned", Owner.PLATFORM),
     "policy_not_told": Reason("the kubelet's answer lacks the policy", Owner.PLATFORM),
     "no_token": Reason("there is no service account token to ask the kubelet with", Owner.PLATFORM),
-    "no_ca": Reason("there is no CA to verify the kubelet's certificate with", Owner.PLATFORM),
+    "no_ca": Reason("there is no CA to verify the kubelet with (in the chart: node.kubeletSettings)", Owner.PLATFORM),
     "node_unknown": Reason("it cannot be told whether the address is this node's kubelet", Owner.PLATFORM),
     "other_kubelet": Reason("the certificate is that of another node's kubelet", Owner.PLATFORM),
     "certificate_refused": Reason("the kubelet's certificate is not of the CA", Owner.PLATFORM),

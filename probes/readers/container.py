@@ -41,6 +41,11 @@ def read_container(tree: Tree, security: Security) -> Container:
     return Container(True, tuple(_privileged(tree, security, mounts)), tuple(_host_network(tree)))
 
 
+def read_inside(tree: Tree) -> bool:
+    """Whether this process is in a container."""
+    return _inside(tree, read_mounts(tree))
+
+
 def _inside(tree: Tree, mounts: tuple[Mount, ...]) -> bool:
     root, devices = mount_at(mounts, "/"), mount_at(mounts, "/dev")
     if "KUBERNETES_SERVICE_HOST" in read_environment(tree) or any(tree.exists(path) for path in RUNTIME_MARKS):

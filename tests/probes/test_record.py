@@ -13,16 +13,19 @@ from probes.readers.container import read_container
 from probes.readers.counters import read_counters
 from probes.readers.environment import read_environment
 from probes.readers.gids import read_gids
+from probes.readers.gpu_proc import read_proc_gpus
 from probes.readers.libraries import read_libraries
 from probes.readers.limits import read_limits
 from probes.readers.memory import read_available_bytes
 from probes.readers.multus import REQUEST_KEY, STATUS_KEYS, read_status
 from probes.readers.namespace import read_namespace
 from probes.readers.netdevs import read_netdev_names
-from probes.readers.pci import read_pci
+from probes.readers.pci import read_pci, read_single_node
+from probes.readers.pci_link import read_links
 from probes.readers.security import read_security
 from probes.readers.sysfs import read_devices
 from probes.readers.versions import read_versions
+from probes.readers.virtual import read_is_virtual
 
 
 def everything(root: Path) -> list[object]:
@@ -37,6 +40,10 @@ def everything(root: Path) -> list[object]:
         read_limits(tree),
         read_netdev_names(tree),
         read_pci(tree),
+        read_single_node(tree),
+        read_is_virtual(tree, ()),
+        [read_links(tree, function.path) for function in read_pci(tree)],
+        read_proc_gpus(tree),
         read_versions(tree),
         read_security(tree),
         read_container(tree, read_security(tree)),
@@ -45,13 +52,21 @@ def everything(root: Path) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("name", ["rxe", "h100x8", "ib8", "pod"])
+@pytest.mark.parametrize("name", ["rxe", "h100x8", "ib8", "pod", "flat", "vf"])
 def test_a_recorded_tree_reads_like_its_machine(name: str, recorded: Callable[..., Path], tmp_path: Path) -> None:
     root = recorded(name, {"/dev/infiniband/uverbs0.dev": "231:192 EPERM"})
     record_host(Tree(root), tmp_path / "copy", anonymise=False)
     assert everything(tmp_path / "copy") == everything(root)
     with pytest.raises(PermissionError):
         Tree(tmp_path / "copy").open_device("/dev/infiniband/uverbs0")
+
+
+def test_uuids_of_gpus_are_replaced(recorded: Callable[..., Path], tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    record_host(Tree(recorded("flat")), copy, anonymise=True)
+    uuids = [gpu.uuid for gpu in read_proc_gpus(Tree(copy))]
+    assert [uuid.startswith("GPU-00000000-0000-0000-0000-0") for uuid in uuids] == [True, True]
+    assert len(set(uuids)) == 2
 
 
 def test_the_written_paths_are_those_of_the_tree(recorded: Callable[..., Path], tmp_path: Path) -> None:

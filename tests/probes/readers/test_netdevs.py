@@ -49,6 +49,7 @@ def test_versions_of_a_gpu_node(recorded: Callable[..., Path]) -> None:
         "rdma_core": "44.0",
         "mlx5_core": "24.10-1.1.4",
         "nvidia": "570.133.20",
+        "nvidia_peermem": "",
         "nvidia_open": "yes",
     }
 
