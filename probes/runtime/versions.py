@@ -1,7 +1,8 @@
 """The versions of kernel, drivers, firmware, libraries and tools are known, so that a change to them shows.
 
 Reads ``/proc/sys/kernel/osrelease``, module versions, the firmware of each planned HCA and the name of the libibverbs
-file; asks ``ib_write_bw --version`` (its exit status 1 is normal).
+file; asks ``ib_write_bw --version`` (its exit status 1 is normal), and on a machine with GPUs their driver for the
+newest CUDA that it knows, through NVML in a child process that ends at once.
 
 Passes always where the kernel can be read: it reports and judges nothing. What is not there is reported as ``absent``.
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from probes import Evidence, Finding, HcaClass, Kind, Metric, Owner, Reason, Sample, Subject
 from probes._host import Command, Completed, Host, Tree
 from probes._problems import Shown, unknown, verdict
+from probes.readers.gpu import GpuReport, read_gpus
 from probes.readers.hcas import Expected, match_hcas
 from probes.readers.sysfs import read_devices
 from probes.readers.versions import read_versions
@@ -48,10 +50,16 @@ class Probe:
         """One finding for the machine and one for each planned HCA."""
         versions, rows = await host.read(self._read)
         perftest = await host.run(Command((TOOL, "--version"), TOOL_SECONDS))
-        return [_machine(versions, perftest), *(_hca(row) for row in rows)]
+        cuda = cuda_of(await read_gpus(host, limit_seconds=TOOL_SECONDS))
+        return [_machine(versions | {"cuda": cuda}, perftest), *(_hca(row) for row in rows)]
 
-    def _read(self, tree: Tree) -> tuple[Mapping[str, str], tuple[Expected, ...]]:
-        return read_versions(tree), match_hcas(self.hcas, read_devices(tree))
+    def _read(self, tree: Tree) -> tuple[dict[str, str], tuple[Expected, ...]]:
+        return dict(read_versions(tree)), match_hcas(self.hcas, read_devices(tree))
+
+
+def cuda_of(report: GpuReport) -> str:
+    """Every version that the GPUs' driver tells: it is one, or something is odd."""
+    return " ".join(sorted({gpu.cuda_driver_version for gpu in report.gpus} - {""}))
 
 
 def _machine(versions: Mapping[str, str], perftest: Completed) -> Finding:
