@@ -1,1 +1,1 @@
-"""Path tests across nodes: who tests whom, when, and through which endpoints."""
+"""Tests across nodes, on paths and in groups: who tests whom, when, and through which endpoints."""

@@ -12,6 +12,7 @@ from exporter.assignment import ProbeSpec
 from exporter.fabric.expected import ExpectedPath, PathEnd
 from exporter.fabric.last_results import TestResults, connected_targets
 from exporter.fabric.planned_paths import ends_of, path_modes
+from exporter.fabric.recoveries import worth_another_look
 from exporter.fabric.rounds import (
     Cycle,
     Due,
@@ -40,6 +41,8 @@ class Situation:
     """What the tester must know now. ``passed`` holds the open checks of each node, ``unready`` why a node waits.
 
     ``changed`` is when a node last changed (driver, boot ...), in Unix seconds: results before that count as none.
+    ``ruled_out`` are nodes with the probe that does not apply to them, by decision. ``recovered`` is when a node last
+    came to be able to take part, in Unix seconds.
     """
 
     plan: Plan | None
@@ -48,6 +51,8 @@ class Situation:
     unready: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, float] = field(default_factory=dict)
     paused: str = ""
+    ruled_out: frozenset[tuple[str, str]] = frozenset()
+    recovered: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +130,12 @@ class Outlook:
         return Waiting(pool, spec, tuple(path for path in due if not self._must_wait(spec, path)), results, self.now)
 
     def _early(self, spec: ProbeSpec, paths: Sequence[ExpectedPath], results: Mapping[str, Result]) -> AbstractSet[str]:
+        again = worth_another_look(results, self.situation.recovered)
         if not any(result.status is Status.FAIL for result in results.values()):
-            return frozenset()
+            return again
         unready = self.situation.unready.keys()
-        return witnesses((one for one in paths if not one.nodes & unready and not self._must_wait(spec, one)), results)
+        able = (one for one in paths if not one.nodes & unready and not self._must_wait(spec, one))
+        return again | witnesses(able, results)
 
     @cached_property
     def _connected(self) -> frozenset[str]:

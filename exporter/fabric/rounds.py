@@ -71,7 +71,7 @@ def next_due(
         for path in expected
         if path.target not in blocked and not path.nodes & (fabric.busy | fabric.unready.keys())
     ]
-    turns = [Due(*_turn(results.get(path.target), now, every_seconds), path) for path in free]
+    turns = [Due(*turn_of(results.get(path.target), now, every_seconds), path) for path in free]
     return min((turn for turn in turns if turn.since <= now), default=None)
 
 
@@ -171,10 +171,10 @@ def judged_paths(
 
 def is_due(result: Result | None, *, now: float, every_seconds: float) -> bool:
     """Whether a path with this last result is to be tested now."""
-    return _turn(result, now, every_seconds)[1] <= now
+    return turn_of(result, now, every_seconds)[1] <= now
 
 
-def _turn(result: Result | None, now: float, every_seconds: float) -> tuple[int, float]:
+def turn_of(result: Result | None, now: float, every_seconds: float) -> tuple[int, float]:
     """Rank, then due time: retests, then never tested ones, then by age; what did not pass comes round sooner."""
     # A result of the future is one from before the clock was set back; nobody can wait for its turn.
     if result is None or result.received > now:

@@ -1,9 +1,9 @@
-"""One path probe runs once, within its limit, and becomes one Run; a test that a node refused replaces nothing."""
+"""One path or group probe runs once, within its limit, and becomes one Run; a refused test replaces nothing."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from exporter.assignment import ProbeSpec
@@ -11,6 +11,7 @@ from exporter.ledger import Ledger, Record
 from exporter.observe import Attempt, RunContext, attempt_run, run_of
 from probes import Finding, ProbeError, Run, Status, Subject
 from probes._endpoint import Path, Refused, Unreachable
+from probes._group import Group
 
 
 class PathProbe(Protocol):
@@ -23,6 +24,13 @@ class PathProbe(Protocol):
 def path_target(path: Path) -> str:
     """Name a path in runs: ``a:mlx5_0>b:mlx5_0``, the client first."""
     return f"{path.client.node}:{path.client.hca}>{path.server.node}:{path.server.hca}"
+
+
+class GroupProbe(Protocol):
+    """A probe of a collective in one group of nodes."""
+
+    async def run(self, group: Group) -> Iterable[Finding]:
+        """Run the collective and judge what was seen."""
 
 
 async def run_path(
@@ -39,11 +47,43 @@ async def run_path(
     The outcome is ``deferred``, with the refusal as its finding, when a node refused.
     """
     subject = Subject(path.client.node, path.client.hca, peer=path.server.node, peer_device=path.server.hca)
+    run = await _attempt(lambda: probe.run(path), subject, spec, clock, slots)
+    return run_of(run.attempt, path_target(path), spec, context, times=run.times)
+
+
+async def run_group(
+    probe: GroupProbe,
+    group: Group,
+    spec: ProbeSpec,
+    context: RunContext,
+    *,
+    clock: Callable[[], float],
+    slots: AbstractAsyncContextManager[None],
+) -> Run:
+    """Run the probe in the group, as ``run_path`` does; the target is the group's name."""
+    subject = Subject(group.endpoints[0].node, group=group.name)
+    run = await _attempt(lambda: probe.run(group), subject, spec, clock, slots)
+    return run_of(run.attempt, group.name, spec, context, times=run.times)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempted:
+    attempt: Attempt
+    times: tuple[float, float]
+
+
+async def _attempt(
+    action: Callable[[], Awaitable[Iterable[Finding]]],
+    subject: Subject,
+    spec: ProbeSpec,
+    clock: Callable[[], float],
+    slots: AbstractAsyncContextManager[None],
+) -> _Attempted:
     refusals: list[Refused] = []
 
     async def test() -> Iterable[Finding]:
         try:
-            return await probe.run(path)
+            return await action()
         except Refused as refused:
             refusals.append(refused)
             return (Finding(subject, Status.UNKNOWN, refused.reason, refused.summary),)
@@ -60,7 +100,7 @@ async def run_path(
         attempt = Attempt((Finding(subject, Status.UNKNOWN, refused.reason, refused.summary),))
     if refusals:
         attempt = replace(attempt, outcome="deferred")
-    return run_of(attempt, path_target(path), spec, context, times=(started, clock()))
+    return _Attempted(attempt, (started, clock()))
 
 
 def keep_run(run: Run, spec: ProbeSpec, ledger: Ledger, deferrals: Counter[str], *, pool: str) -> Record | None:

@@ -1,4 +1,4 @@
-"""Path tests run one after the other, as the budget allows: retests first, then what was never tested, then by age.
+"""Tests run one after the other, as the budget allows: retests first, then what was never tested, then by age.
 
 What a node refuses is asked again later; what waits for an earlier check is not asked at all.
 """
@@ -6,25 +6,25 @@ What a node refuses is asked again later; what waits for an earlier check is not
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from exporter import registry
-from exporter.assignment import Claim, ProbeSpec
 from exporter.clock import Clock
-from exporter.fabric.expected import ExpectedPath, PathEnd
-from exporter.fabric.held import NodeSlots, Wanted, held
+from exporter.fabric.busy import Busy
+from exporter.fabric.group_outlook import GroupOutlook
+from exporter.fabric.held import Wanted, held
+from exporter.fabric.jobs import GroupJob, Job, Reach, Work
 from exporter.fabric.last_results import ResultsByTest
-from exporter.fabric.outlook import Outlook, Situation, Waiting
+from exporter.fabric.outlook import Outlook, Situation
 from exporter.fabric.planned_paths import unplanned_runs
+from exporter.fabric.recoveries import Recoveries
 from exporter.fabric.rounds import Cycle, Fabric
-from exporter.fabric.runs import keep_run, run_path
+from exporter.fabric.runs import keep_run
 from exporter.fabric.samples import Samples
+from exporter.fabric.turns import Turns
+from exporter.gate.group_results import is_of_group
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
-from exporter.plan import Pool
-from probes._endpoint import Endpoint, Path
 
 LOOK_EVERY_SECONDS = 0.5
 REFUSED_AGAIN_SECONDS = 5.0
@@ -34,31 +34,10 @@ CYCLE_NUMBER, CYCLE_STARTED = "cycle_number", "cycle_started"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One test of one pool on one path."""
+class Tester:
+    """Runs the tests of paths and groups until cancelled, through what ``reach`` reaches."""
 
-    pool: Pool
-    spec: ProbeSpec
-    path: ExpectedPath
-
-
-class Reach(Protocol):
-    """How the tester reaches the nodes, and in whose name."""
-
-    @property
-    def claim(self) -> Claim:
-        """The gate and its term as leader, as they are now."""
-
-    def slots(self, node: str) -> NodeSlots:
-        """Return the slots of a node."""
-
-    def endpoint(self, end: PathEnd, lease: str) -> Endpoint:
-        """Return an endpoint for a node's HCA, for tests in that lease's slot."""
-
-
-class PathTester:
-    """Runs path tests until cancelled, through what ``reach`` reaches."""
+    __test__ = False
 
     def __init__(
         self,
@@ -79,7 +58,8 @@ class PathTester:
         self._reach = reach
         self._situation = situation
         self._results, self._samples = ResultsByTest(), Samples()
-        self._busy: Counter[str] = Counter()
+        self._recoveries = Recoveries()
+        self._busy = Busy()
         self._not_before: dict[tuple[str, str], float] = {}
         self._ended: set[tuple[str, str]] = set()
         self._again = asyncio.Event()
@@ -96,8 +76,8 @@ class PathTester:
                         if not task.cancelling():
                             task.cancel()
                 for job in self._jobs(await self._look()):
-                    self._busy.update(job.path.nodes)
-                    task = tasks.create_task(self._run(job), name=f"{job.spec.id} {job.path.target}")
+                    self._busy.take(job.nodes)
+                    task = tasks.create_task(self._run(job), name=f"{job.spec.id} {job.target}")
                     running.add(task)
                     task.add_done_callback(running.discard)
                 await self._clock.wait(self._again, LOOK_EVERY_SECONDS)
@@ -107,12 +87,20 @@ class PathTester:
 
         ``results`` and ``samples`` keep what was worked out before, and are the caller's alone.
         """
-        situation = self._situation()
+        situation = replace(self._situation(), recovered=self._recoveries.at)
         if situation.plan is None:
             return None
         plan, cycle, now = situation.plan, self.cycle, self._clock.now()
         records = dict(self._ledger.latest())
         return lambda: Outlook(plan, situation, records, results.of(records), cycle, now, samples)
+
+    def group_outlook(self) -> Callable[[], GroupOutlook] | None:
+        """Return what makes this moment's outlook on groups, in any thread; None without a plan."""
+        situation, now = self._situation(), self._clock.now()
+        if (plan := situation.plan) is None:
+            return None
+        records = {key: record for key, record in self._ledger.latest().items() if is_of_group(key[2])}
+        return lambda: GroupOutlook(plan, situation, records, now)
 
     def forget_unplanned(self) -> None:
         """Drop the runs of tests and nodes that the plan does not have any more, so that nothing shows them."""
@@ -120,66 +108,68 @@ class PathTester:
         if situation.plan is not None:
             for key in unplanned_runs(situation.plan, situation.members, self._ledger.latest()):
                 self._ledger.drop(key)
+        self._forget_superseded()
 
-    async def _look(self) -> Sequence[Waiting]:
+    def _forget_superseded(self) -> None:
+        """Drop the runs of groups that newer ones have taken the place of."""
+        if make := self.group_outlook():
+            for key in tuple(make().superseded()):
+                self._ledger.drop(key)
+
+    async def _look(self) -> Turns:
         """See what is due, in a thread; nothing where nothing may be tested at all, or where the plan changed."""
         plan, self._ended = self._situation().plan, set()
-        make = self.outlook(self._results, self._samples) if self._may_test() else None
-        if make is None:
-            return []
+        self._recoveries.follow(self._situation().passed, self._clock.now())
+        make, of_groups = self.outlook(self._results, self._samples), self.group_outlook()
+        if make is None or of_groups is None or not self._may_test():
+            return Turns()
         now = self._clock.monotonic()
         self._not_before = {name: until for name, until in self._not_before.items() if until > now}
         async with self.thinking:
-            self.cycle, waiting = await asyncio.to_thread(_turned, make, frozenset(self._not_before))
+            self.cycle, turns = await asyncio.to_thread(_turned, make, of_groups, frozenset(self._not_before))
         self._ledger.tokens |= {CYCLE_NUMBER: self.cycle.number, CYCLE_STARTED: self.cycle.started}
         # What has ended meanwhile stands there as it was before.
-        return [one.without(self._ended) for one in waiting] if self._situation().plan is plan else ()
+        return turns.without(self._ended) if self._situation().plan is plan else Turns()
 
     def _may_test(self) -> bool:
         situation = self._situation()
         plan = situation.plan
         if situation.paused or plan is None or not plan.budget.tests_enabled or plan.reviewed is None:
             return False
-        return self._running < plan.budget.tests_at_once
+        return self._busy.running < plan.budget.tests_at_once
 
-    def _jobs(self, waiting: Sequence[Waiting]) -> Iterator[Job]:
+    def _jobs(self, turns: Turns) -> Iterator[Job]:
         situation = self._situation()
         while self._may_test() and situation.plan is not None:
             at_once = situation.plan.budget.tests_at_once
-            fabric = Fabric(frozenset(+self._busy), self._running, at_once, situation.unready)
             # All tests of all pools share the turns: one that is due ever again must not keep the others waiting.
-            turns = [(due, Job(one.pool, one.spec, due.path)) for one in waiting if (due := one.next(fabric))]
-            if not turns:
+            job = turns.next(Fabric(self._busy.nodes, self._busy.running, at_once, situation.unready))
+            if job is None:
                 return
-            yield min(turns, key=lambda turn: turn[0])[1]
-
-    @property
-    def _running(self) -> int:
-        return sum(self._busy.values()) // 2
+            yield job
 
     async def _run(self, job: Job) -> None:
         plan = self._situation().plan
         context = replace(self._context, plan_digest=plan.digest if plan else "")
         wanted = self._wanted(job)
-        client, server = (self._reach.endpoint(end, wanted.id) for end in (job.path.client, job.path.server))
-        path = Path(client, server, rail=job.path.client.rail, path_class=job.path.path_class)
-        probe, now = registry.build(job.spec), self._clock.now
         try:
-            run = await run_path(probe, path, job.spec, context, clock=now, slots=held(wanted))
+            work = Work(self._reach, context, self._clock.now)
+            run = await job.run(work, held(wanted), wanted.id)
             if keep_run(run, job.spec, self._ledger, self.deferrals, pool=job.pool.name) is None:
-                self._not_before[job.spec.id, job.path.target] = self._clock.monotonic() + REFUSED_AGAIN_SECONDS
-                _log.info("%s %s: put off, %s", job.spec.id, job.path.target, run.findings[0].summary)
+                self._not_before[job.spec.id, job.target] = self._clock.monotonic() + REFUSED_AGAIN_SECONDS
+                _log.info("%s %s: put off, %s", job.spec.id, job.target, run.findings[0].summary)
             else:
                 self._again.set()
+            if isinstance(job, GroupJob):
+                self._forget_superseded()
         finally:
-            self._ended.add((job.spec.id, job.path.target))
-            self._busy.subtract(job.path.nodes)
-            self._busy = +self._busy
+            self._ended.add((job.spec.id, job.target))
+            self._busy.give_back(job.nodes)
 
     def _wanted(self, job: Job) -> Wanted:
-        claim, name = self._reach.claim, f"{job.spec.id} {job.path.target}"
+        claim, name = self._reach.claim, f"{job.spec.id} {job.target}"
         return Wanted(
-            tuple(self._reach.slots(node) for node in job.path.nodes),
+            tuple(self._reach.slots(node) for node in job.nodes),
             claim,
             f"gate {claim.gate} for {name}",
             job.spec.limit_seconds,
@@ -187,10 +177,12 @@ class PathTester:
         )
 
 
-def _turned(make: Callable[[], Outlook], not_before: frozenset[tuple[str, str]]) -> tuple[Cycle, list[Waiting]]:
+def _turned(
+    make: Callable[[], Outlook], of_groups: Callable[[], GroupOutlook], not_before: frozenset[tuple[str, str]]
+) -> tuple[Cycle, Turns]:
     outlook = make()
     cycle = outlook.next_cycle()
-    return cycle, replace(outlook, cycle=cycle).waiting(not_before)
+    return cycle, Turns(replace(outlook, cycle=cycle).waiting(not_before), of_groups().waiting(not_before))
 
 
 def kept_cycle(ledger: Ledger, now: float) -> Cycle:

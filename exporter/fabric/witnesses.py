@@ -43,8 +43,11 @@ def _witness(others: Sequence[ExpectedPath], results: Mapping[str, Result], fail
 
 
 def _states(end: PathEnd, paths: Iterable[ExpectedPath], results: Mapping[str, Result]) -> tuple[PathState, ...]:
-    known = ((path, results[path.target]) for path in paths if path.target in results)
-    return tuple(PathState(_peer(path, end), last.status is Status.PASS, must_pass_again(last)) for path, last in known)
+    return tuple(_state(_peer(path, end), results[path.target]) for path in paths if path.target in results)
+
+
+def _state(peer: str, last: Result) -> PathState:
+    return PathState(peer, last.status is Status.PASS, must_pass_again(last), last.status is Status.FAIL)
 
 
 def _peer(path: ExpectedPath, end: PathEnd) -> str:

@@ -47,8 +47,25 @@ class PlannedPods:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedGroups:
+    """Groups of nodes: ``named`` ones, or of ``nodes_per_group`` that take turns, or (0) one of the whole pool."""
+
+    ranks_per_node: int
+    nodes_per_group: int = 0
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTest:
+    """One collective test, and the groups of nodes that it runs in."""
+
+    spec: ProbeSpec
+    groups: PlannedGroups
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
-    """Nodes of one kind. ``probes`` are passive, ``tests`` run on paths between the pool's nodes."""
+    """Nodes of one kind. ``probes`` are passive, ``tests`` run on paths between them, ``group_tests`` in groups."""
 
     name: str
     nodes: Nodes
@@ -56,6 +73,12 @@ class Pool:
     probes: tuple[ProbeSpec, ...] = ()
     tests: tuple[ProbeSpec, ...] = ()
     test_pods: PlannedPods | None = None
+    group_tests: tuple[GroupTest, ...] = ()
+
+    @property
+    def every_test(self) -> tuple[ProbeSpec, ...]:
+        """The tests of paths and those of groups."""
+        return (*self.tests, *(one.spec for one in self.group_tests))
 
 
 @dataclass(frozen=True, slots=True)

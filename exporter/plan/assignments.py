@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from exporter.assignment import Assignment, Member
 from exporter.plan import Plan
 from exporter.plan.membership import pool_nodes
+from exporter.plan.pods import agent_specs
 from exporter.settings import KnownMember
 
 
@@ -24,8 +25,8 @@ def assignment_for(plan: Plan, node: str, members: Iterable[KnownMember], term: 
         reviewed=plan.reviewed is not None,
         term=term,
         hcas=dict(pool.hcas),
-        probes=pool.probes,
-        tests=pool.tests,
+        probes=agent_specs(pool),
+        tests=pool.every_test,
         members=peers,
         budget=plan.budget,
     )

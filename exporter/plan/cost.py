@@ -7,26 +7,27 @@ is refused: it would stay closed, or be open by old results.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from exporter.assignment import ProbeSpec
 from exporter.plan import PathMode, Plan, Pool
+from exporter.plan.group_cost import HOUR_SECONDS, GroupCost
 from exporter.plan.hcas import planned_hcas
 from exporter.plan.membership import pool_nodes
 from exporter.registry import ProbeModule
 from exporter.settings import KnownMember
 
 SECONDS_PER_TEST = 5.0
-HOUR_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class PoolCost:
     """One pool's share. ``paths`` are ordered paths of one cycle, ``cycles`` how many of them until every pair was met.
 
-    ``busy_share`` is the time under test over all time, for one test at once, at SECONDS_PER_TEST a test.
+    ``busy_share`` is the time under test over all time, for one test at once, at SECONDS_PER_TEST a test of a path.
+    ``gpu_seconds_per_hour`` is what collectives take of all GPUs of the pool.
     """
 
     pool: str
@@ -37,6 +38,7 @@ class PoolCost:
     busy_share: float
     hours_to_full_coverage: float
     unpriced: tuple[str, ...] = ()
+    gpu_seconds_per_hour: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,45 @@ class PlanCost:
     problems: tuple[str, ...]
 
 
-def plan_cost(plan: Plan, members: Iterable[KnownMember], price: Callable[[ProbeSpec], int | None]) -> PlanCost:
-    """Price the plan for the nodes it has now. ``price`` gives the bytes that one run of a test sends, None unknown."""
+def plan_cost(
+    plan: Plan,
+    members: Iterable[KnownMember],
+    price: Callable[[ProbeSpec], int | None],
+    groups: Callable[[Pool, int], Mapping[str, GroupCost]] = lambda pool, nodes: {},
+) -> PlanCost:
+    """Price the plan for the nodes it has now, or must have.
+
+    ``price`` gives the bytes that one run of a test sends, None unknown. ``groups`` gives the cost of each collective
+    test of a pool of so many nodes, by its id.
+    """
     known = tuple(members)
     nodes, racks = pool_nodes(plan, known), {one.name: one.labels.get(plan.rack_label, "") for one in known}
-    racks_of = {name: [racks.get(node, "") for node in members] for name, members in nodes.items()}
-    pools = tuple(_pool_cost(plan, pool, racks_of[pool.name], price) for pool in plan.pools)
-    return PlanCost(pools, tuple(_problems(plan, pools, price)))
+    racks_of = {pool.name: _racks(pool, [racks.get(node, "") for node in nodes[pool.name]]) for pool in plan.pools}
+    collective = {pool.name: groups(pool, len(racks_of[pool.name])) for pool in plan.pools}
+    pools = tuple(
+        _with_groups(_pool_cost(plan, pool, racks_of[pool.name], price), pool, collective[pool.name])
+        for pool in plan.pools
+    )
+    of_groups = {name: cost.run_bytes for costs in collective.values() for name, cost in costs.items()}
+    return PlanCost(pools, tuple(_problems(plan, pools, price, of_groups)))
+
+
+def _racks(pool: Pool, found: list[str]) -> list[str]:
+    """A rack for each node; before a selector's nodes are known, ``at_least`` says how many there will be."""
+    unknown = pool.nodes.at_least - len(found) if pool.nodes.selector else 0
+    return [*found, *([""] * unknown)]
+
+
+def _with_groups(cost: PoolCost, pool: Pool, groups: Mapping[str, GroupCost]) -> PoolCost:
+    rarest_seconds = max((test.spec.every_seconds for test in pool.group_tests), default=0.0)
+    return replace(
+        cost,
+        bytes_per_node_per_hour=cost.bytes_per_node_per_hour + sum(g.bytes_per_node_per_hour for g in groups.values()),
+        busy_share=cost.busy_share + sum(group.busy_seconds for group in groups.values()) / HOUR_SECONDS,
+        hours_to_full_coverage=max(cost.hours_to_full_coverage, rarest_seconds / HOUR_SECONDS),
+        unpriced=(*cost.unpriced, *(name for name, group in groups.items() if group.run_bytes is None)),
+        gpu_seconds_per_hour=sum(group.gpu_seconds for group in groups.values()),
+    )
 
 
 def bytes_of_run(modules: Mapping[str, ProbeModule], spec: ProbeSpec) -> int | None:
@@ -96,7 +130,12 @@ def _pool_cost(plan: Plan, pool: Pool, racks: list[str], price: Callable[[ProbeS
     )
 
 
-def _problems(plan: Plan, pools: Iterable[PoolCost], price: Callable[[ProbeSpec], int | None]) -> Iterator[str]:
+def _problems(
+    plan: Plan,
+    pools: Iterable[PoolCost],
+    price: Callable[[ProbeSpec], int | None],
+    of_groups: Mapping[str, int | None],
+) -> Iterator[str]:
     budget, busy = plan.budget, sum(pool.busy_share for pool in pools)
     for pool in pools:
         if pool.bytes_per_node_per_hour > budget.bytes_per_node_per_hour:
@@ -104,9 +143,10 @@ def _problems(plan: Plan, pools: Iterable[PoolCost], price: Callable[[ProbeSpec]
             yield f"budget.bytes_per_node_per_hour: {budget.bytes_per_node_per_hour} found, {found}"
     if busy > budget.tests_at_once:
         yield f"budget.tests_at_once: {budget.tests_at_once} found, {math.ceil(busy)} needed: tests would never end"
-    for spec in (spec for pool in plan.pools for spec in pool.tests):
-        if (price(spec) or 0) > budget.bytes_per_node_per_hour:
-            yield f"{spec.id}: one run sends {price(spec)} bytes, more than the whole budget of an hour"
+    runs = {spec.id: price(spec) for pool in plan.pools for spec in pool.tests}
+    for name, run_bytes in {**runs, **of_groups}.items():
+        if (run_bytes or 0) > budget.bytes_per_node_per_hour:
+            yield f"{name}: one run sends {run_bytes} bytes, more than the whole budget of an hour"
 
 
 def _rails(pool: Pool, spec: ProbeSpec) -> int:

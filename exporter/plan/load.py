@@ -11,12 +11,14 @@ import msgspec
 from exporter import registry
 from exporter.assignment import Budget, ProbeSpec
 from exporter.document import Document, Mistake, Place, read_document
-from exporter.plan import Nodes, PathMode, Plan, PlanError, Pool, Review
+from exporter.plan import GroupTest, Nodes, PathMode, Plan, PlanError, Pool, Review
+from exporter.plan.groups import group_contradictions
 from exporter.plan.hcas import hca_classes
 from exporter.plan.pods import outcome_spec, pods_contradictions, read_pods
 from exporter.plan.schema import PlanSchema, PoolSchema, ReviewSchema, read_schema
 from exporter.plan.selector import selector_problem
-from exporter.plan.specs import SpecReader
+from exporter.plan.specs import GROUPS, SpecReader
+from exporter.plan.templates import Templates
 from exporter.registry import ProbeModule
 
 SAME_RAIL = "same_rail"
@@ -92,11 +94,14 @@ def _read_pools(
     for index, pool in enumerate(given if isinstance(given, list) else ()):
         if isinstance(pool, dict):
             place = ("pools", index)
-            read, wrong = _read_pool(pool, place, modules)
             pods, wrong_pods = read_pods(pool.get("test_pods"), (*place, "test_pods"), base)
-            read, wrong = replace(read, test_pods=pods), [*wrong, *wrong_pods]
-            pools.append(read)
-            mistakes += wrong
+            # A template that is wrong is said once, and not again where a check would take it.
+            of_pods = pods.template if pods else {} if wrong_pods else None
+            templates = Templates(modules, base, of_pods)
+            checks, wrong_files = templates.fill(pool.get("checks"), (*place, "checks"))
+            read, wrong = _read_pool({**pool, "checks": checks}, place, modules)
+            pools.append(replace(read, test_pods=pods))
+            mistakes += [*wrong, *wrong_pods, *wrong_files]
     return tuple(pools), mistakes
 
 
@@ -105,7 +110,10 @@ def _read_pool(given: dict[str, Any], place: Place, modules: Mapping[str, ProbeM
     reader = SpecReader(modules, hcas, mistakes)
     checks = reader.read_checks(given.get("checks"), (*place, "checks"))
     tests = reader.read_tests(given.get("tests"), (*place, "tests"))
-    return Pool(str(given.get("name")), Nodes(), hcas, checks, tests), reader.mistakes
+    paths = tuple(spec for spec in tests if modules[spec.probe].kind == "path")
+    groups = tuple(GroupTest(spec, reader.groups[spec.id]) for spec in tests if spec not in paths)
+    reader.mistakes += _unsettled_tests(paths, reader.ids)
+    return Pool(str(given.get("name")), Nodes(), hcas, checks, paths, group_tests=groups), reader.mistakes
 
 
 def _contradictions(schema: PlanSchema, pools: Iterable[Pool]) -> Iterator[Mistake]:
@@ -113,8 +121,15 @@ def _contradictions(schema: PlanSchema, pools: Iterable[Pool]) -> Iterator[Mista
     for index, pool in enumerate(pools):
         if pool.tests and schema.paths.same_rail is None:
             yield Mistake(("paths", SAME_RAIL), f"absent, a mode wanted: the tests of {pool.name} need paths")
-        yield from _unsettled_tests(pool.tests, ("pools", index, "tests"))
-        yield from pods_contradictions(_pool(schema.pools[index], pool), ("pools", index, "test_pods"))
+        settled = _pool(schema.pools[index], pool)
+        yield from pods_contradictions(settled, ("pools", index, "test_pods"))
+        for test in pool.group_tests:
+            yield from group_contradictions(settled, test, _place_of(test, schema.pools[index], index))
+
+
+def _place_of(test: GroupTest, pool: PoolSchema, index: int) -> Place:
+    ids = [given.get("id", given.get("probe")) for given in pool.tests]
+    return ("pools", index, "tests", ids.index(test.spec.id), GROUPS)
 
 
 def _pool_contradictions(schema: PlanSchema) -> Iterator[Mistake]:
@@ -136,7 +151,8 @@ def _pool_contradictions(schema: PlanSchema) -> Iterator[Mistake]:
             yield Mistake(("pools", index, "name"), f"{pool.name} found a second time, a name of its own wanted")
 
 
-def _unsettled_tests(tests: Iterable[ProbeSpec], place: Place) -> Iterator[Mistake]:
-    for index, spec in enumerate(tests):
+def _unsettled_tests(tests: Iterable[ProbeSpec], places: Mapping[str, Place]) -> Iterator[Mistake]:
+    for spec in tests:
         if "hcas" not in spec.settings:
-            yield Mistake((*place, index, "hcas"), "absent, a class of the pool's hcas wanted: it says whose paths")
+            place = (*places[spec.id][:-1], "hcas")
+            yield Mistake(place, "absent, a class of the pool's hcas wanted: it says whose paths")

@@ -4,18 +4,20 @@ A probe that only counts from inside a pod stands twice in the ledger: as the no
 and as a test pod saw it, under ``pod_id``. What a pod found counts until the next pods were due.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
+from exporter import registry
 from exporter.assignment import ProbeSpec, pod_id
-from exporter.document import Mistake, Place, read_document
+from exporter.document import Mistake, Place
 from exporter.plan import PlannedPods, Pool
-from probes.resources._pod_template import read_template
+from exporter.plan.templates import template_of
 
 POD_CHECKS = frozenset({"access", "runtime"})
+# Further probes that say something in a test pod alone.
+POD_PROBES = frozenset({"placement.allocated"})
 POD_PROBE = "resources.test_pod"
 FRESH_INTERVALS = 2
 
@@ -26,12 +28,31 @@ def pod_spec(spec: ProbeSpec, pods: PlannedPods) -> ProbeSpec:
     return structs.replace(spec, id=pod_id(spec.id), fresh_seconds=fresh_seconds)
 
 
+def counts_in_pods(probe: str) -> bool:
+    """Whether what this probe finds counts from inside a test pod alone, where there are any.
+
+    One that judges the API's facts is run by the gate, whatever its check.
+    """
+    return not is_of_cluster(probe) and (probe.partition(".")[0] in POD_CHECKS or probe in POD_PROBES)
+
+
+def is_of_cluster(probe: str) -> bool:
+    """Whether the gate runs this probe on the facts of the API."""
+    module = registry.probes().get(probe)
+    return module is not None and module.kind == "cluster"
+
+
 def pod_specs(pool: Pool) -> Iterator[ProbeSpec]:
-    """Yield what the pool's test pods run: the planned probes of the checks that count from inside alone."""
+    """Yield what the pool's test pods run: the planned probes that count from inside alone."""
     pods = pool.test_pods
     for spec in pool.probes if pods else ():
-        if pods and spec.probe.partition(".")[0] in POD_CHECKS:
+        if pods and counts_in_pods(spec.probe):
             yield pod_spec(spec, pods)
+
+
+def agent_specs(pool: Pool) -> tuple[ProbeSpec, ...]:
+    """Return what the agents of the pool's nodes run."""
+    return tuple(spec for spec in pool.probes if pool.test_pods is None or spec.probe not in POD_PROBES)
 
 
 def outcome_spec(pods: PlannedPods) -> ProbeSpec:
@@ -52,7 +73,7 @@ def read_pods(given: object, place: Place, base: Path | None) -> tuple[PlannedPo
     if not isinstance(given, dict) or "template" not in given:
         return None, []
     try:
-        template = _template(given["template"], base)
+        template = template_of(given["template"], base)
     except ValueError as error:
         return None, [Mistake((*place, "template"), str(error))]
     return PlannedPods(str(given.get("namespace")), template), []
@@ -72,23 +93,3 @@ def pods_contradictions(pool: Pool, place: Place) -> Iterator[Mistake]:
     if pool.tests and (pods.at_once < 2 or not pods.hold_seconds):
         found = f"at_once {pods.at_once} and hold {pods.hold_seconds:g} s found beside tests"
         yield Mistake(place, f"{found}, at least 2 and a time wanted: a path needs a pod at each end")
-
-
-def _template(given: object, base: Path | None) -> Mapping[str, Any]:
-    data = _of_file(given, base) if isinstance(given, str) else given
-    if not isinstance(data, dict) or read_template(data) is None:
-        raise ValueError("no containers found, the manifest of a pod, or of what makes pods, wanted")
-    return data
-
-
-def _of_file(name: str, base: Path | None) -> object:
-    if base is None:
-        raise ValueError(f"{name} found, the manifest itself wanted: this plan has no folder")
-    path = base / name
-    try:
-        document = read_document(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name}: {error}, a readable manifest wanted") from error
-    if document.mistakes:
-        raise ValueError(f"{name}: {document.render(document.mistakes)[0]}")
-    return document.data

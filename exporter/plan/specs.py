@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from exporter.assignment import ProbeSpec
 from exporter.document import Mistake, Place, one_of
+from exporter.plan import PlannedGroups
+from exporter.plan.groups import read_groups
 from exporter.plan.targets import read_targets
 from exporter.plan.values import read_quantity, read_settings
 from exporter.registry import ProbeModule
@@ -14,7 +16,10 @@ from probes import HcaClass, Unit
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 COMMON = frozenset({"every", "fresh", "limit_seconds", "id", "targets"})
+GROUPS = "groups"
 LIMIT_SECONDS_AT_MOST = 600.0
+# Ranks load their libraries and find each other before the burst itself.
+GROUP_LIMIT_SECONDS = 240.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Section:
 
 
 CHECKS = Section("checks", frozenset({"host", "cluster"}), "tests", 60.0, 1.0, 30.0)
-TESTS = Section("tests", frozenset({"path"}), "checks", 3600.0, 10.0, 120.0)
+TESTS = Section("tests", frozenset({"path", "group"}), "checks", 3600.0, 10.0, 120.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,13 @@ class Entry:
 
 @dataclass
 class SpecReader:
-    """Reads the specs of one pool; ``mistakes`` and the ids that are taken grow as it goes."""
+    """Reads the specs of one pool; ``mistakes``, the ids that are taken and the groups by id grow as it goes."""
 
     modules: Mapping[str, ProbeModule]
     hcas: Mapping[str, HcaClass]
     mistakes: list[Mistake] = field(default_factory=list)
     ids: dict[str, Place] = field(default_factory=dict)
+    groups: dict[str, PlannedGroups] = field(default_factory=dict)
 
     def read_checks(self, given: object, place: Place) -> tuple[ProbeSpec, ...]:
         """Read ``checks``: probe name to settings, or to a list of settings."""
@@ -80,15 +86,25 @@ class SpecReader:
             self._wrong(entry.place, f"{entry.given!r} found, settings wanted")
         if module is None or not isinstance(entry.given, dict):
             return None
-        own = {key: value for key, value in entry.given.items() if key not in COMMON}
+        in_groups = module.kind == "group"
+        common = COMMON | {GROUPS} if in_groups else COMMON
+        own = {key: value for key, value in entry.given.items() if key not in common}
         settings, wrong = read_settings(module, own, self.hcas, entry.place)
         targets, wrong_targets = read_targets(entry.given.get("targets", []), (*entry.place, "targets"))
         self.mistakes += [*wrong, *wrong_targets]
-        times = self._times(entry, section)
+        times = self._times(entry, replace(section, limit_seconds=GROUP_LIMIT_SECONDS) if in_groups else section)
         run_id = self._id(entry, module.name)
+        if in_groups:
+            self._groups(entry, run_id)
         if len(self.mistakes) > before:
             return None
         return ProbeSpec(module.name, run_id, settings, times.every, times.fresh, times.limit, targets)
+
+    def _groups(self, entry: Entry, run_id: str) -> None:
+        groups, wrong = read_groups(entry.given.get(GROUPS), (*entry.place, GROUPS))
+        self.mistakes += wrong
+        if groups is not None:
+            self.groups[run_id] = groups
 
     def _module(self, entry: Entry, section: Section) -> ProbeModule | None:
         allowed = [name for name, module in self.modules.items() if module.kind in section.kinds]

@@ -6,6 +6,7 @@ A quantity is a text with a unit, a class of HCAs is named, and everything else 
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, fields
+from enum import Enum
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -95,6 +96,8 @@ def _hca_class(value: Any, hcas: Mapping[str, HcaClass]) -> dict[str, Any]:
 
 
 def _plain(hint: Any, value: Any) -> Any:
+    if isinstance(hint, type) and issubclass(hint, Enum) and value not in [one.value for one in hint]:
+        raise ValueError(f"{value!r} found, {one_of(str(value), [str(one.value) for one in hint])}")
     try:
         return msgspec.to_builtins(msgspec.convert(value, hint, strict=True))
     except msgspec.ValidationError as error:

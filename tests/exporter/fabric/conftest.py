@@ -8,8 +8,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from exporter.assignment import Assignment, Budget, Claim, Member
+from exporter.demands import PortLoad
 from exporter.fabric.running_tests import RunningTests
-from exporter.guard import Guard, PortLoad
+from exporter.guard import Guard
 from exporter.slots import Lease
 from probes._endpoint import Ended, Endpoint, Outcome, Ready, TestRequest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.fabric.port_load import UNKNOWN_LOAD, measure_load
+from exporter.fabric.port_load import UNKNOWN_LOAD, measure_load, measure_loads
 from probes import HcaClass
 from probes._endpoint import TestRequest, Tool
 from probes._host import Host, Tree
@@ -74,3 +74,12 @@ async def test_a_counter_at_its_end_is_unknown_and_not_idle(root):
 @pytest.mark.parametrize("hca", ["mlx5_7", "mlx5_70"])
 async def test_an_hca_that_is_unplanned_or_absent_is_the_endpoints_to_name(root, hca):
     assert await measure_load(node(root), request(hca)) == UNKNOWN_LOAD
+
+
+async def test_every_planned_hca_that_is_here_is_measured_for_a_burst(root):
+    planned = HcaClass("compute", "mlx5_core", devices=("mlx5_0", "mlx5_1", "mlx5_99"))
+    loads = await measure_loads(replace(node(root), hcas=lambda: {"compute": planned}))
+    assert {hca: (load.bytes_per_second, load.rate_bytes_per_second) for hca, load in loads.items()} == {
+        "mlx5_0": (0.0, 50e9),
+        "mlx5_1": (0.0, 50e9),
+    }

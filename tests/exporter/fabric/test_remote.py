@@ -140,7 +140,7 @@ async def test_a_node_that_does_not_listen_is_unreachable(
 
 async def test_a_node_that_forgot_the_test_is_unreachable(remote: RemoteEndpoint, node: Any, request_of_client: Any):
     await remote.start(request_of_client)
-    node.tests._tests.clear()
+    node.tests.running._entries.clear()
     with pytest.raises(Unreachable, match="node-b: HTTP status 500 found, 200 wanted"):
         await remote.wait()
 

@@ -67,7 +67,7 @@ async def test_tests_end_when_the_gate_is_lost_or_the_plan_forbids_them(
         budget = msgspec.structs.replace(node.assignment.budget, tests_enabled=False)
         node.assignment = msgspec.structs.replace(node.assignment, budget=budget)
     supervisor = asyncio.create_task(node.tests.supervise(lambda _seconds: asyncio.sleep(0)))
-    outcome = await asyncio.shield(node.tests._tests[started.id].task)
+    outcome = await asyncio.shield(node.tests.running._entries[started.id].task)
     supervisor.cancel()
     assert (outcome.ended, outcome.detail) == (Ended.STOPPED, reason)
 
@@ -115,7 +115,7 @@ async def test_old_outcomes_are_forgotten_but_running_tests_are_not(node: Any, r
         node.ends[-1].end()
         await node.tests.wait(started.id, 10)
     assert await node.tests.wait(running.id, 0) is None
-    assert len(node.tests._tests) == 66
+    assert len(node.tests.running._entries) == 66
 
 
 async def test_a_gate_in_the_same_process_is_held_to_the_same_guard(node: Any, request_of_client: TestRequest):

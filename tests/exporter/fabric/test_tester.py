@@ -10,7 +10,7 @@ from exporter.evidence import EvidenceStore
 from exporter.fabric.expected import PathEnd
 from exporter.fabric.outlook import Situation
 from exporter.fabric.rounds import Cycle
-from exporter.fabric.tester import CYCLE_NUMBER, CYCLE_STARTED, PathTester, kept_cycle
+from exporter.fabric.tester import CYCLE_NUMBER, CYCLE_STARTED, Tester, kept_cycle
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Nodes, PathMode, Plan, Pool, Review
@@ -103,7 +103,7 @@ async def asked() -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
     situation = Situation(plan, tuple(KnownMember(node) for node in NODES), passed)
 
     context = RunContext("gate", "host", "", "boot", "0.1")
-    tester = PathTester(ledger, context, clock=clock, reach=ReachingAll(queue), situation=lambda: situation)
+    tester = Tester(ledger, context, clock=clock, reach=ReachingAll(queue), situation=lambda: situation)
     task = asyncio.create_task(tester.run())
     yield queue
     task.cancel()

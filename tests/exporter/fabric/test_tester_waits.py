@@ -13,7 +13,7 @@ from exporter.fabric.expected import PathEnd
 from exporter.fabric.last_results import ResultsByTest
 from exporter.fabric.outlook import Situation
 from exporter.fabric.samples import Samples
-from exporter.fabric.tester import REFUSED_AGAIN_SECONDS, PathTester
+from exporter.fabric.tester import REFUSED_AGAIN_SECONDS, Tester
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Nodes, PathMode, Plan, Pool, Review
@@ -94,11 +94,11 @@ class World:
     machines: Machines = field(default_factory=Machines)
     looked: asyncio.Event = field(default_factory=asyncio.Event)
     ledger: Ledger = field(init=False)
-    tester: PathTester = field(init=False)
+    tester: Tester = field(init=False)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(None, EvidenceStore(None), self.now)
-        self.tester = PathTester(
+        self.tester = Tester(
             self.ledger, RunContext("gate", "host", "", "boot", "0.1"), clock=self,
             reach=self.machines, situation=lambda: self.situation,
         )  # fmt: skip

@@ -110,7 +110,9 @@ async def test_pausing_one_node_ends_the_test_and_defers_the_run(lab: Lab):
     lab.behaviour.write_text("hang")
     supervisors = [asyncio.create_task(tests.supervise()) for tests in lab.nodes.values()]
     running = asyncio.create_task(lab.run())
-    while not all(tests.guard.tests_outstanding and tests._tests for tests in lab.nodes.values()):
+    while not running.done() and not all(
+        tests.guard.tests_outstanding and tests.running.count for tests in lab.nodes.values()
+    ):
         await asyncio.wait({running}, timeout=0.02)
     lab.nodes["node-a"].guard.pause("ana")
     run = await running

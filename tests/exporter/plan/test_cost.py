@@ -71,3 +71,9 @@ def test_a_plan_whose_tests_need_more_time_than_there_is_is_refused(changed, mod
 def test_a_probe_that_does_not_say_what_it_sends_is_named(changed, modules):
     plan = parse_plan(changed(), modules)
     assert plan_cost(plan, (), lambda _spec: None).pools[0].unpriced == ("bw-large",)
+
+
+def test_before_the_nodes_of_a_selector_are_known_as_many_as_must_be_open_are_priced(changed, modules):
+    text = changed(("{names: [gpu-001, gpu-002], at_least: 1}", '{selector: "gpu=h100", at_least: 4}'))
+    found = [KnownMember("gpu-001", "http://x", {}, {"gpu": "h100"})]
+    assert [cost(text, modules, members).pools[0].nodes for members in ((), found)] == [4, 4]

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
+from exporter import registry
 from exporter.assignment import ProbeSpec
 from exporter.plan import PlanError, PlannedPods
 from exporter.plan.load import load_plan, parse_plan
-from exporter.plan.pods import outcome_spec, pod_specs
+from exporter.plan.pods import agent_specs, outcome_spec, pod_specs
 
 INLINE = "{spec: {containers: [{name: train, image: workload}]}}"
 PODS = "    test_pods: {namespace: training, template: %s, every: 1h, limit: 10m%s}\n"
@@ -109,3 +112,12 @@ def test_tests_between_pods_need_two_of_them_at_a_time(modules):
         "a path needs a pod at each end"
     )
     assert plan(modules, more=", at_once: 2, hold: 1m", rest=TESTS + PATHS).pools[0].test_pods.at_once == 2
+
+
+def test_what_a_pod_was_given_is_told_by_pods_alone_and_what_the_api_tells_by_the_gate():
+    checks = "{access.addresses: {}, placement.allocated: {hcas: compute, within: PXB}}"
+    text = PLAN.partition("    checks:")[0] + f"    checks: {checks}\n" + PODS % (INLINE, "")
+    (pool,) = parse_plan(text, registry.probes()).pools
+    assert [spec.probe for spec in pod_specs(pool)] == ["placement.allocated"]
+    assert [spec.probe for spec in agent_specs(pool)] == ["access.addresses", "resources.test_pod"]
+    assert agent_specs(replace(pool, test_pods=None)) == pool.probes

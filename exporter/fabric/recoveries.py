@@ -1,0 +1,35 @@
+"""When a node's own checks came to stand again: what failed on its paths before that is worth another look at once.
+
+A test that ran while a link went down shows that fault until it runs again, which may be long after the link is up.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+from exporter.fabric.rounds import CHECKS_OF_AN_END, Result
+from probes import Status
+
+
+class Recoveries:
+    """Follows which nodes can take part in path tests. ``at`` is when each last came to, in Unix seconds."""
+
+    def __init__(self) -> None:
+        self.at: Mapping[str, float] = {}
+        self._ready: AbstractSet[str] = frozenset()
+
+    def follow(self, passed: Mapping[str, AbstractSet[str]], now: float) -> None:
+        """Take note of the open checks of each node."""
+        ready = frozenset(node for node, checks in passed.items() if checks >= set(CHECKS_OF_AN_END))
+        if came := ready - self._ready:
+            self.at = {**self.at, **dict.fromkeys(came, now)}
+        self._ready = ready
+
+
+def worth_another_look(results: Mapping[str, Result], recovered: Mapping[str, float]) -> frozenset[str]:
+    """Return the targets that did not pass, and of which an end has come to since."""
+    return frozenset(
+        target
+        for target, result in results.items()
+        if result.status is not Status.PASS
+        if any(result.received < recovered.get(end.partition(":")[0], 0.0) for end in target.split(">"))
+    )
