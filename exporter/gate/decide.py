@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from exporter.gate.banner import banner, problems
 from exporter.gate.case import Case
 from exporter.gate.decisions import Decision, DecisionKind, expired
+from exporter.gate.group_checks import GroupCase
 from exporter.gate.inputs import GateInputs, GateNode, GatePath, MemberState
-from exporter.gate.node_checks import host_side, judge_node, unready_because
+from exporter.gate.node_checks import Tests, host_side, judge_node, unready_because
 from exporter.gate.path_checks import PathCase
 from exporter.gate.path_verdicts import path_verdicts
-from exporter.gate.verdict import Blockers, PathVerdict, PoolVerdict, Verdict
+from exporter.gate.verdict import Blockers, PoolVerdict, Verdict
 from exporter.plan import Pool
 
 
@@ -22,10 +23,8 @@ def decide(inputs: GateInputs) -> Verdict:
     """Return the verdict at ``inputs.now``. Pure: the same inputs give the same verdict."""
     decisions, refused = _decisions(inputs)
     blockers = tuple(_blockers(inputs))
-    judged = [
-        _judge_pool(_case(inputs, pool, decisions), blockers) for pool in (inputs.plan.pools if inputs.plan else ())
-    ]
-    pools = tuple(pool for pool, _ in judged)
+    tests = [_tests(_case(inputs, pool, decisions)) for pool in (inputs.plan.pools if inputs.plan else ())]
+    pools = tuple(_judge_pool(one, blockers) for one in tests)
     is_open = not blockers and bool(pools) and all(pool.is_open for pool in pools)
     ids = {item.decision for pool in pools for node in pool.nodes for check in node.checks for item in check.items}
     used = tuple(one for one in decisions if one.id in ids)
@@ -36,13 +35,14 @@ def decide(inputs: GateInputs) -> Verdict:
         decided=inputs.now,
         plan_digest=inputs.plan.digest if inputs.plan else "",
         pools=pools,
-        paths=tuple(path for _, paths in judged for path in paths),
+        paths=tuple(path for one in tests for path in path_verdicts(one.paths, one.paths.case)),
         problems=() if is_open else tuple(problems(blockers, pools)),
         blockers=blockers,
         decisions=used,
         unused=tuple(one for one in decisions if one.id not in ids),
         refused=refused,
         paused=inputs.paused,
+        told={key: end for one in tests for key, end in one.paths.told.items()},
     )
 
 
@@ -75,14 +75,18 @@ def _case(inputs: GateInputs, pool: Pool, decisions: tuple[Decision, ...]) -> Ca
     return Case(inputs, pool, dict(sorted({**named, **given}.items())), decisions)
 
 
-def _judge_pool(case: Case, blockers: Blockers) -> tuple[PoolVerdict, tuple[PathVerdict, ...]]:
+def _tests(case: Case) -> Tests:
     host = {name: host_side(case, name) for name in case.nodes}
     unready = {name: why for name, node in case.nodes.items() if (why := unready_because(node, host[name]))}
-    paths = PathCase(case, _paths_of(case), {**unready, **_strangers(case)})
-    nodes = tuple(judge_node(paths, node, host[node.name], blockers) for node in case.nodes.values())
+    return Tests(PathCase(case, _paths_of(case), {**unready, **_strangers(case)}), GroupCase(case), host)
+
+
+def _judge_pool(tests: Tests, blockers: Blockers) -> PoolVerdict:
+    case = tests.paths.case
+    nodes = tuple(judge_node(tests, node, blockers) for node in case.nodes.values())
     wanted = max(1, case.pool.nodes.at_least or len(nodes))
     is_open = not blockers and sum(node.is_open for node in nodes) >= wanted
-    return PoolVerdict(case.pool.name, is_open, wanted, nodes), tuple(path_verdicts(paths, case))
+    return PoolVerdict(case.pool.name, is_open, wanted, nodes)
 
 
 def _strangers(case: Case) -> Mapping[str, str]:

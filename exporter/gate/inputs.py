@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from exporter import registry
+from exporter.gate.blame import Told
 from exporter.gate.changes import Histories
 from exporter.gate.decisions import Decisions
 from exporter.ledger import Key, Record
@@ -61,12 +62,23 @@ class GatePath:
         return self.client_device if node == self.client else self.server_device
 
 
+@dataclass(frozen=True, slots=True)
+class GateGroup:
+    """One group of nodes that is expected to run the collective test ``id`` next; ``target`` is its name in runs."""
+
+    target: str
+    name: str
+    nodes: tuple[str, ...]
+    pool: str
+    id: str
+
+
 @dataclass(frozen=True)
 class GateInputs:
     """``records`` are the last runs, ``now`` the gate's clock in Unix seconds, ``paused`` who paused testing.
 
     ``plan`` None with ``plan_problem`` empty means that there is none. ``pod_checks`` are those that only a run from
-    inside a pod can pass (in Kubernetes).
+    inside a pod can pass (in Kubernetes). ``told`` is what the verdict before this one laid at one end.
     """
 
     plan: Plan | None
@@ -75,11 +87,13 @@ class GateInputs:
     now: float
     program_version: str
     paths: tuple[GatePath, ...] = ()
+    groups: tuple[GateGroup, ...] = ()
     decisions: Decisions = field(default_factory=Decisions)
     histories: Histories = field(default_factory=dict)
     plan_problem: str = ""
     paused: str = ""
     cluster: str = ""
     pod_checks: frozenset[str] = frozenset()
+    told: Told = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=registry.checks)
     reason_of: Callable[[str, str], Reason] = registry.reason_of

@@ -1,9 +1,11 @@
 """The seven checks of one node, each from its own probes and from the tests of its paths."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from exporter.assignment import ProbeSpec
 from exporter.gate.case import Case, decided
+from exporter.gate.group_checks import GroupCase
 from exporter.gate.host_checks import host_items, unplanned_items
 from exporter.gate.inputs import GateNode, MemberState
 from exporter.gate.path_checks import NOTHING_EARLIER, Earlier, PathCase, Tally
@@ -14,6 +16,15 @@ from probes import Owner
 COMES_FIRST = ("access", "runtime")
 WAITS_FOR = {"transfers": "connectivity"}
 HostSide = Mapping[str, tuple[Item, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """What one pool is judged by: each node's own findings, tests of paths, and collectives in groups of nodes."""
+
+    paths: PathCase
+    groups: GroupCase
+    host: Mapping[str, HostSide]
 
 
 def host_side(case: Case, node: str) -> HostSide:
@@ -32,10 +43,11 @@ def unready_because(node: GateNode, host: HostSide) -> str:
     return ""
 
 
-def judge_node(paths: PathCase, node: GateNode, host: HostSide, blockers: Blockers) -> NodeVerdict:
+def judge_node(tests: Tests, node: GateNode, blockers: Blockers) -> NodeVerdict:
     """Return the node's verdict. Only a node that reports, with every check open, is open."""
     heard = node.state is MemberState.REACHABLE
-    checks = _heard_checks(paths, node, host) if heard else {word: _unheard(paths.case, word, node) for word in host}
+    case, host = tests.paths.case, tests.host[node.name]
+    checks = _heard_checks(tests, node, host) if heard else {word: _unheard(case, word, node) for word in host}
     verdicts = tuple(checks.values())
     is_open = heard and not blockers and bool(verdicts) and all(one.is_open for one in verdicts)
     return NodeVerdict(node.name, node.pool, is_open, node.state.value, node.heard, verdicts)
@@ -48,15 +60,23 @@ def _host_items(case: Case, word: str, node: str) -> Iterator[Item]:
             yield from host_items(case, spec, node)
 
 
-def _heard_checks(paths: PathCase, node: GateNode, host: HostSide) -> dict[str, CheckVerdict]:
+def _heard_checks(tests: Tests, node: GateNode, host: HostSide) -> dict[str, CheckVerdict]:
+    paths, pool = tests.paths, tests.paths.case.pool
     checks: dict[str, CheckVerdict] = {}
     tallies: dict[str, list[Tally]] = {}
     for word, items in host.items():
         earlier = _earlier(WAITS_FOR.get(word, ""), tallies, checks)
-        tests = (spec for spec in paths.case.pool.tests if _check_of(spec) == word)
-        tallies[word] = [paths.tally(spec, node.name, earlier) for spec in tests]
+        tallies[word] = [paths.tally(spec, node.name, earlier) for spec in pool.tests if _check_of(spec) == word]
+        in_groups = [one.spec for one in pool.group_tests if _check_of(one.spec) == word]
+        waits = _shut(node, checks) if in_groups else ""
+        tallies[word] += [tests.groups.tally(spec, node.name, waits) for spec in in_groups]
         checks[word] = _check(word, items, tallies[word])
     return checks
+
+
+def _shut(node: GateNode, checks: Mapping[str, CheckVerdict]) -> str:
+    """Say which earlier check of the node is not open: a collective needs all that they show."""
+    return next((f"{node.name} {word} {one.status.value}" for word, one in checks.items() if not one.is_open), "")
 
 
 def _check(word: str, host: Sequence[Item], tallies: Sequence[Tally]) -> CheckVerdict:

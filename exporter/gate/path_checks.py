@@ -50,7 +50,10 @@ NOTHING_EARLIER = Earlier()
 
 @dataclass(frozen=True)
 class PathCase:
-    """The path tests of one pool. ``unready`` says why a node cannot take part, as in ``node-b access failed``."""
+    """The path tests of one pool. ``unready`` says why a node cannot take part, as in ``node-b access failed``.
+
+    ``told`` collects which faults other paths lay at one end, see exporter.gate.blame.
+    """
 
     case: Case
     paths_of: Mapping[str, Sequence[GatePath]]
@@ -58,6 +61,7 @@ class PathCase:
     judged: dict[tuple[str, str], PathResult] = field(default_factory=dict)
     alone: dict[tuple[str, str], PathResult] = field(default_factory=dict)
     states: dict[tuple[str, str, str], tuple[PathState, ...]] = field(default_factory=dict)
+    told: dict[tuple[str, str, float], str] = field(default_factory=dict)
 
     def tally(self, spec: ProbeSpec, node: str, earlier: Earlier = NOTHING_EARLIER) -> Tally:
         """Judge one test on one node, on the paths that the earlier check has left open."""
@@ -92,8 +96,15 @@ class PathCase:
     def _blamed(self, spec: ProbeSpec, path: GatePath, result: PathResult) -> PathResult:
         if not result.is_open_fault:
             return result
-        end = lone_end({node: self._states(spec, node, path.device_of(node)) for node in (path.client, path.server)})
-        return replace(result, blamed=frozenset({end})) if end else result
+        inputs = self.case.inputs
+        key = spec.id, path.target, inputs.records[spec.probe, spec.id, path.target].received
+        end = inputs.told.get(key) or lone_end(
+            {node: self._states(spec, node, path.device_of(node)) for node in (path.client, path.server)}
+        )
+        if not end:
+            return result
+        self.told[key] = end
+        return replace(result, blamed=frozenset({end}))
 
     def _states(self, spec: ProbeSpec, node: str, device: str) -> tuple[PathState, ...]:
         key = spec.id, node, device
@@ -106,7 +117,7 @@ class PathCase:
         for path in paths_for(spec, self.paths_of.get(node, ())):
             if path.device_of(node) == device and path.peer_of(node) not in self.unready:
                 result = self._alone(spec, path)
-                yield PathState(path.peer_of(node), result.passes, result.is_open_fault)
+                yield PathState(path.peer_of(node), result.passes, result.is_open_fault, result.is_certain_fault)
 
     def _count(self, tally: Tally, spec: ProbeSpec, path: GatePath, node: str, earlier: Earlier) -> None:
         target = path.target

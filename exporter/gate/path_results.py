@@ -29,6 +29,11 @@ class PathResult:
         faults = [item for item in self.items if item.status not in OPEN]
         return bool(faults) and all(item.finding is not None and not item.finding.about for item in faults)
 
+    @property
+    def is_certain_fault(self) -> bool:
+        """Whether a test has failed, and not only left open whether it did."""
+        return any(item.status is CheckStatus.FAILED for item in self.items)
+
     def of(self, node: str) -> tuple[Item, ...]:
         """The items that count for this end."""
         if not self.blamed:

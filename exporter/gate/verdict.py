@@ -1,9 +1,10 @@
 """What the gate says: each check of each node, each path, each pool, and whether all of it is open."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from exporter.gate.blame import Told
 from exporter.gate.decisions import Decision
 from probes import Finding, Owner
 
@@ -142,6 +143,7 @@ class Verdict:
     """The whole answer at ``decided`` (Unix seconds). ``problems`` are the reasons of a closed gate, grouped.
 
     ``blockers`` close everything whatever the nodes show (no_plan, plan_unreviewed ...), each a code and a sentence.
+    ``told`` is what the next verdict must know of this one: the faults that other paths laid at one end.
     """
 
     cluster: str
@@ -157,6 +159,7 @@ class Verdict:
     unused: tuple[Decision, ...] = ()
     refused: tuple[str, ...] = ()
     paused: str = ""
+    told: Told = field(default_factory=dict)
 
     def node(self, name: str) -> NodeVerdict | None:
         """Return the node of that name."""

@@ -15,7 +15,7 @@ from exporter.assignment import Assignment, Claim
 from exporter.clock import Clock
 from exporter.fabric.last_results import ResultsByTest
 from exporter.fabric.samples import Samples
-from exporter.fabric.tester import PathTester
+from exporter.fabric.tester import Tester
 from exporter.gate.decide import decide
 from exporter.gate.decisions import Decisions
 from exporter.gate.explain import Explanation, explain
@@ -39,7 +39,8 @@ from exporter.program.node import NodeRole, run_context
 from exporter.program.own_node import OwnNode
 from exporter.program.reach import GateReach
 from exporter.program.reread import Reread, forget_runs_of
-from exporter.program.situation import frozen, judge_and_show, planned_paths, situation_of
+from exporter.program.situation import expected, frozen, judge_and_show, situation_of
+from exporter.program.succession import Succession
 from exporter.settings import KnownMember, Settings
 from exporter.view import GateView
 
@@ -84,13 +85,15 @@ class GateRole:
         self._followed = Followed(ledger, clock, lambda: self.claim, self._assignment_of, master_key=master_key)
         self._changed = asyncio.Event()
         self.verdict = Verdict("", is_open=False, banner="closed: nothing yet", decided=clock.now(), plan_digest="")
-        self.tester = PathTester(
+        self.tester = Tester(
             ledger,
             run_context(settings),
             clock=clock,
             reach=GateReach(lambda: self.claim, node, self._followed.client, self._pods),
             situation=lambda: situation_of(self.verdict, self.plan, self.members, self._histories.now, self.paused),
         )
+        leader = lambda: self.cluster.predecessor(master_key) if self.cluster else None  # noqa: E731
+        self._succession = Succession(leader, ledger, self.tester, clock)
         self.reload()
         self._histories.follow(ledger.latest().values())
         self.verdict = decide(self._gather()())
@@ -142,11 +145,13 @@ class GateRole:
             tasks.create_task(self.tester.run(), name="test paths")
             if self.cluster is not None:
                 tasks.create_task(self.cluster.run(), name="follow the cluster")
+                tasks.create_task(self._succession.run(), name="follow the gate that leads")
             await self._decide_forever()
 
     def _gather(self) -> Callable[[], GateInputs]:
         """Take hold of this moment; the rest, which takes long in a large cluster, is pure and fit for a thread."""
-        now, outlook = self._clock.now(), self.tester.outlook(self._results, self._samples)
+        now, of_groups = self._clock.now(), self.tester.group_outlook()
+        outlook = self.tester.outlook(self._results, self._samples)
         inputs = GateInputs(
             plan=self.plan,
             records=dict(self._ledger.latest()),
@@ -158,8 +163,9 @@ class GateRole:
             plan_problem=self._plan_problem,
             paused=self.paused,
             pod_checks=POD_CHECKS if self.cluster else frozenset(),
+            told=self.verdict.told,
         )
-        return lambda: replace(inputs, paths=planned_paths(outlook()) if outlook else ())
+        return lambda: replace(inputs, **expected(outlook, of_groups))
 
     def explain(self, node: str, check: str) -> Explanation:
         """Explain a check as it stands now. KeyError with a sentence for a node or check that is not there."""
@@ -193,6 +199,8 @@ class GateRole:
         leads = True
         if self.cluster is not None:
             self.claim, leads = self.cluster.claim(self.claim)
+            if leads:
+                self._succession.begin()
         self._changed.set()
         self._followed.name(member for member in self.members if leads and not self._is_own(member.name))
         self._followed.reassign()
@@ -209,10 +217,8 @@ class GateRole:
             began = self._clock.monotonic()
             unread = self.reread.problem if self.reread else None
             files = usable_files(self.settings, self._plan_problem, self._decisions, unread)
-            judge, before = (
-                partial(judge_and_show, self._gather(), self.plan, self._notes(), files),
-                self.verdict.banner,
-            )
+            judge = partial(judge_and_show, self._gather(), self.plan, self._notes(), files)
+            before = self.verdict.banner
             async with self.tester.thinking:
                 self.verdict, self.view = await asyncio.to_thread(judge)
             if before != self.verdict.banner:

@@ -10,10 +10,10 @@ from exporter.assignment import ProbeSpec
 from exporter.gate.changes import follow_all
 from exporter.gate.decide import decide
 from exporter.gate.decisions import Decision, DecisionKind, Decisions, Scope
-from exporter.gate.inputs import GateInputs, GateNode, GatePath, MemberState
+from exporter.gate.inputs import GateGroup, GateInputs, GateNode, GatePath, MemberState
 from exporter.gate.verdict import CheckStatus, CheckVerdict, Verdict
 from exporter.ledger import Key, Record
-from exporter.plan import Nodes, Plan, PlannedPods, Pool, Review
+from exporter.plan import GroupTest, Nodes, Plan, PlannedPods, Pool, Review
 from probes import End, Finding, HcaClass, Run, Status, Subject
 
 NOW = 1_796_047_512.0  # 30/11/2026 14:05:12 GMT
@@ -62,13 +62,15 @@ class World:
     paths: list[GatePath] | None = None
     digest: str = "digest-1"
     test_pods: PlannedPods | None = None
+    group_tests: tuple[GroupTest, ...] = ()
+    groups: tuple[GateGroup, ...] = ()
     more: dict[str, object] = field(default_factory=dict)
 
     def plan(self) -> Plan:
         pool = Pool(
             "p", Nodes(self.names, "", self.at_least), {"compute": self.hcas}, tuple(self.probes), tuple(self.tests)
         )
-        pool = replace(pool, test_pods=self.test_pods)
+        pool = replace(pool, test_pods=self.test_pods, group_tests=self.group_tests)
         return Plan("lab", (pool,), reviewed=self.reviewed, digest=self.digest)
 
     def pass_all(self) -> "World":
@@ -115,6 +117,7 @@ class World:
             "now": self.now,
             "program_version": "0.1.3",
             "paths": tuple(self.all_paths()),
+            "groups": self.groups,
             "decisions": Decisions(tuple(self.decisions), self.refused),
             "histories": follow_all({}, self.records.values()),
         }

@@ -21,6 +21,14 @@ def break_paths(world: World, *paths: str, fault=DROPPED) -> None:
         world.path(PING, client, server, fault)
 
 
+def failing(peer: str) -> PathState:
+    return PathState(peer, passes=False, faulty=True, certain=True)
+
+
+def passing(peer: str) -> PathState:
+    return PathState(peer, passes=True, faulty=False, certain=False)
+
+
 def connectivity(world: World) -> list[str]:
     return [world.check(node, "connectivity").status.value for node in world.names]
 
@@ -73,6 +81,30 @@ def test_nobody_is_good_where_nothing_passes():
     assert connectivity(world) == ["failed"] * 3
 
 
+def test_a_slow_moment_between_two_good_nodes_leaves_the_blame_where_it_is():
+    world = world_of("abc")
+    break_paths(world, "ab", "ba", "cb", "bc")
+    break_paths(world, "ac", fault=("unknown", "unconfirmed", ()))
+    assert connectivity(world) == ["unknown", "failed", "unknown"]
+
+
+def test_a_fault_stays_at_its_end_until_its_path_is_tested_again():
+    world = world_of("abc")
+    break_paths(world, "ab", "ba", "cb", "bc")
+    world.more["told"] = world.verdict().told
+    break_paths(world, "cb", "bc", fault=("pass", "", ()))
+    assert connectivity(world) == ["pass", "failed", "pass"]
+    world.path(PING, "a", "b", DROPPED, received=world.now - 5)
+    assert connectivity(world) == ["failed", "failed", "pass"]
+
+
+def test_nobody_is_blamed_where_both_ends_look_like_the_bad_one():
+    world = world_of("abcd")
+    break_paths(world, "ab")
+    break_paths(world, "ac", "bd", fault=("unknown", "unconfirmed", ()))
+    assert connectivity(world)[:2] == ["failed", "failed"]
+
+
 def test_what_could_not_be_told_is_laid_at_one_end_in_the_same_way():
     world = world_of("abc")
     break_paths(world, "ab", "cb", fault=("unknown", "unconfirmed", ()))
@@ -87,8 +119,8 @@ def test_what_was_never_tested_blames_nobody():
 
 def test_each_hca_is_judged_by_its_own_paths():
     states = {
-        "a": (PathState("b", False, True), PathState("c", True, False)),
-        "b": (PathState("a", False, True), PathState("c", False, True)),
+        "a": (failing("b"), passing("c")),
+        "b": (failing("a"), failing("c")),
     }
     assert lone_end(states) == "b"
     assert lone_end({"a": states["a"], "b": states["b"][:1]}) == ""
@@ -96,9 +128,8 @@ def test_each_hca_is_judged_by_its_own_paths():
 
 @pytest.mark.parametrize("peers", [1, 2, 3])
 def test_as_many_failing_peers_on_both_sides_tell_nothing(peers: int):
-    failing = [PathState(f"n{number}", False, True) for number in range(peers)]
-    good = PathState("g", True, False)
-    assert lone_end({"a": (*failing, good), "b": (*failing, good)}) == ""
+    same = [*(failing(f"n{number}") for number in range(peers)), passing("g")]
+    assert lone_end({"a": same, "b": same}) == ""
 
 
 def test_the_verdicts_open_nodes_are_those_that_are_not_blamed():

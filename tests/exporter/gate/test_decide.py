@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from exporter import registry
+from exporter.assignment import ProbeSpec
 from exporter.gate.changes import follow_all
 from exporter.gate.inputs import MemberState
 from exporter.gate.verdict import CheckStatus
@@ -354,6 +355,25 @@ def test_between_two_test_pods_a_failure_of_the_machine_itself_closes_the_check(
     assert (world.check("a", "access").status, world.check("a", "access").items[1].reason) == ("failed", "port_down")
     world.host("access.ports", "a", down, received=world.now - 400)
     assert world.check("a", "access").status == "pass", "what is stale tells nothing"
+
+
+def test_of_placement_a_pod_tells_what_it_was_given_and_the_node_the_rest(world):
+    world.more = {"pod_checks": frozenset({"access", "runtime"})}
+    world.test_pods = PlannedPods("training", every_seconds=3600.0)
+    world.probes.append(ProbeSpec("placement.allocated", "placement.allocated", fresh_seconds=300.0))
+    assert world.check("a", "placement").why.startswith("placement.allocated@pod: no result of a, one wanted")
+    world.host("placement.allocated", "a", id="placement.allocated@pod", vantage="pod")
+    assert world.check("a", "placement").status == "pass"
+
+
+def test_what_the_gate_finds_in_the_api_needs_no_pod_whatever_its_check(world):
+    world.more = {"pod_checks": frozenset({"access", "runtime"})}
+    world.test_pods = PlannedPods("training", every_seconds=3600.0)
+    for probe in registry.checks()["access"].required:
+        world.host(probe, "a", id=f"{probe}@pod", vantage="pod")
+    world.probes.append(ProbeSpec("access.addresses", "access.addresses", fresh_seconds=300.0))
+    world.host("access.addresses", "a", vantage="api")
+    assert world.check("a", "access").status == "pass"
 
 
 def test_outside_kubernetes_the_node_itself_counts_and_no_pod_is_waited_for(world):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from exporter.gate.propose import SeenHca, propose_plan, seen_hcas
+from exporter.gate.propose import SeenHca, check_lines, propose_plan, seen_hcas
 from exporter.plan import Nodes
 from exporter.plan.load import parse_plan
 from exporter.registry import ProbeModule
@@ -85,6 +85,43 @@ def test_nodes_with_the_same_hcas_share_a_pool_and_every_number_says_that_it_was
         (Nodes(("a", "b")), 8),
         (Nodes(("c",)), 0),
     ]
+
+
+@dataclass(frozen=True)
+class Allocated:
+    within: str
+
+
+@dataclass(frozen=True)
+class AllocatedAsSeen:
+    within: str = "PXB"
+
+
+@dataclass(frozen=True)
+class Allocations:
+    of: str = "placement.allocated"
+
+
+@pytest.mark.parametrize(
+    ("allocated", "lines"),
+    [
+        (
+            Allocated,
+            [
+                "      # placement.allocated: {}, within to be agreed",
+                "      # placement.allocations: {}, together with placement.allocated",
+            ],
+        ),
+        (AllocatedAsSeen, ["      placement.allocated: {}", "      placement.allocations: {}"]),
+    ],
+)
+def test_what_judges_another_probes_word_is_proposed_with_that_probe_or_not_at_all(allocated, lines):
+    probes = {"placement.allocated": ("host", allocated), "placement.allocations": ("cluster", Allocations)}
+    modules = {
+        name: ProbeModule(name, "placement", 4, kind, probe, {}, {}, frozenset(), "")
+        for name, (kind, probe) in probes.items()
+    }
+    assert list(check_lines(modules, lambda _: {})) == lines
 
 
 def test_nodes_without_hcas_are_said(modules):

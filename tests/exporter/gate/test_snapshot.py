@@ -76,6 +76,7 @@ def test_a_result_is_kept_with_its_run_and_its_outputs_by_digest(taken):
         "device": "mlx5_0",
         "peer": "",
         "peer_device": "",
+        "group": "",
         "facts": {"firmware": "22.1"},
         "measured": [],
         "evidence": [{"name": "sysfs", "argv": ("cat", "/sys/a b"), "exit_status": 0, "sha256": sha256}],
@@ -101,6 +102,7 @@ def test_coverage_decisions_and_what_to_do_are_said(taken):
         "paths_tested": 0,
         "paths_by_state": {"left_out": 2},
         "peers": {"a": {"expected": 1, "passed": 0}, "b": {"expected": 1, "passed": 0}},
+        "groups_tested": 0,
         "buffers": "host memory; GPU buffers were not used",
         "oldest_result": {"uk": "30/11/2026 14:05:02 GMT", "iso": "2026-11-30T14:05:02+00:00"},
     }
