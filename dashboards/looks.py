@@ -33,6 +33,33 @@ STATUS_COLOURS = {
 }
 
 
+# From the best to the worst, so that the highest of several is the one to show.
+TRANSPORT_CODES = {
+    "rdma_gdr": 0,
+    "efa_gdr": 1,
+    "intra_node": 2,
+    "unknown": 3,
+    "mixed": 4,
+    "rdma_host": 5,
+    "efa_host": 6,
+    "tcp_direct": 7,
+    "tcp": 8,
+}
+TRANSPORT_LOOKS = {
+    "rdma_gdr": ("RDMA, GPUDirect", GOOD),
+    "efa_gdr": ("EFA, GPUDirect", GOOD),
+    "intra_node": ("within one node", NEUTRAL),
+    "unknown": ("unknown", UNKNOWN),
+    "mixed": ("MIXED", BAD),
+    "rdma_host": ("RDMA THROUGH HOST MEMORY", CAREFUL),
+    "efa_host": ("EFA THROUGH HOST MEMORY", CAREFUL),
+    "tcp_direct": ("TCP PLUGIN", BAD),
+    "tcp": ("TCP", BAD),
+}
+GPUDIRECT_CODES = {"dmabuf": 0, "peermem": 1, "unknown": 2, "none": 3}
+DISTANCES = ("LOC", "PIX", "PXB", "PHB", "NODE", "SYS")
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """From ``value`` on (None: from below) the colour holds."""
@@ -103,6 +130,27 @@ STATUS = Look(
         ]
     )
 )
+TRANSPORT = Look(
+    mappings=words(
+        [
+            *((code, *TRANSPORT_LOOKS[transport]) for transport, code in TRANSPORT_CODES.items()),
+            (NO_DATA_CODE, NO_DATA, "dark-purple"),
+        ]
+    )
+)
+GPUDIRECT = Look(
+    mappings=words(
+        [
+            (GPUDIRECT_CODES["dmabuf"], "DMA-BUF", GOOD),
+            (GPUDIRECT_CODES["peermem"], "peer memory", GOOD),
+            (GPUDIRECT_CODES["unknown"], "unknown", UNKNOWN),
+            (GPUDIRECT_CODES["none"], "NONE", CAREFUL),
+            (NO_DATA_CODE, NO_DATA, "dark-purple"),
+        ]
+    )
+)
+# What is near enough is for the plan to say, so no distance is good or bad here.
+DISTANCE = Look(mappings=words([(code, word, NEUTRAL) for code, word in enumerate(DISTANCES)]))
 STATUS_WORD = Look(mappings=coloured(STATUS_COLOURS))
 FINDING_WORD = Look(mappings=coloured({"fail": BAD, "unknown": UNKNOWN}))
 COUNT = Look(decimals=0, minimum=0)
@@ -111,6 +159,7 @@ LINES = Look(unit="short", minimum=0)
 SECONDS = Look(unit="s", minimum=0)
 BITS_PER_SECOND = Look(unit="bps", minimum=0)
 BYTES = Look(unit="bytes", minimum=0)
+BYTES_PER_SECOND = Look(unit="Bps", minimum=0)
 SHARE = Look(unit="percentunit", minimum=0)
 TARGET_SHARE = Look(unit="percentunit", minimum=0, steps=limits((0, BAD), (1, GOOD)))
 AGE_SHARE = Look(unit="percentunit", minimum=0, steps=limits((0, GOOD), (0.8, CAREFUL), (1, BAD)))

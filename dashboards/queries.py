@@ -1,6 +1,6 @@
 """How a board asks: each selector carries the variables that apply to it, and two gates do not show a thing twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from exporter import registry
@@ -73,6 +73,11 @@ def or_no_data(expression: str, past: str, labels: str) -> str:
 def ranked(of_status: Callable[[str], str]) -> str:
     """Return the code of each status where there is one; ``of_status`` gives the count of a status, with that label."""
     return "\nor\n".join(f"{code} * ({of_status(status)} > bool 0)" for status, code in STATUS_CODES.items())
+
+
+def coded(codes: Mapping[str, int], of_state: Callable[[str], str]) -> str:
+    """Return the code of the state that holds; ``of_state`` gives a state's series, with that label."""
+    return "\nor\n".join(f"{code} * ({of_state(state)} == 1)" for state, code in codes.items())
 
 
 def worst_status(scope: Scope) -> str:

@@ -1,17 +1,26 @@
-"""Which Grafana board an alert points to: that of its node, or else the gate's, with the pool where there is one."""
+"""Which Grafana board an alert may point to: that of its node; of a group that of the fabric; else gate or fabric."""
 
 from collections.abc import Iterator
 
 BOARDS = "https://grafana.example/d"
 
 
-def dashboard_url(shown: frozenset[str]) -> str:
-    """Return the address as a template; ``shown`` are the labels of the alert's expression."""
-    board = "rdma-gate-node" if "node" in shown else "rdma-gate-gate"
-    return f"{BOARDS}/{board}{'?' if shown & {'pool', 'node'} else ''}{'&'.join(_variables(shown))}"
+def dashboard_urls(shown: frozenset[str]) -> tuple[str, ...]:
+    """Return the addresses of which one is wanted, as templates; ``shown`` are the labels of the alert's expression."""
+    if {"node", "group"} <= shown:
+        node, fabric = _board("node", shown, "node"), _board("fabric", shown)
+        return (f"{BOARDS}/rdma-gate-{{{{ if $labels.group }}}}{fabric}{{{{ else }}}}{node}{{{{ end }}}}",)
+    if "node" in shown:
+        return (f"{BOARDS}/rdma-gate-{_board('node', shown, 'node')}",)
+    return tuple(f"{BOARDS}/rdma-gate-{_board(name, shown)}" for name in ("gate", "fabric"))
 
 
-def _variables(shown: frozenset[str]) -> Iterator[str]:
-    for name in ("pool", "node"):
+def _board(name: str, shown: frozenset[str], *more: str) -> str:
+    variables = [*_variables(shown, "pool", *more)]
+    return f"{name}{'?' if variables else ''}{'&'.join(variables)}"
+
+
+def _variables(shown: frozenset[str], *names: str) -> Iterator[str]:
+    for name in names:
         if name in shown:
             yield f"var-{name}={{{{ $labels.{name} }}}}"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from alerts.lint.boards import dashboard_url
+from alerts.lint.boards import dashboard_urls
 from alerts.lint.rule import Rule
 from probes import Owner
 
@@ -57,9 +57,9 @@ def _annotation_mistakes(rule: Rule, shown: frozenset[str]) -> Iterator[str]:
             yield f"description without {word} found, what was found and what was wanted, from labels and value, wanted"
     if texts["runbook_url"] != f"{RUNBOOKS}/{rule.alert}.md":
         yield f"runbook_url {texts['runbook_url']!r} found, {RUNBOOKS}/{rule.alert}.md wanted"
-    board, wanted = rule.annotations.get("dashboard_url", ""), dashboard_url(shown)
-    if board != wanted:
-        yield f"dashboard_url {board!r} found, {wanted} wanted"
+    board, wanted = rule.annotations.get("dashboard_url", ""), dashboard_urls(shown)
+    if board not in wanted:
+        yield f"dashboard_url {board!r} found, {' or '.join(wanted)} wanted"
     for name in LABEL.findall(" ".join(texts.values())):
         if name not in shown and name not in rule.labels:
             yield f"$labels.{name} found, a label that the expression has wanted"

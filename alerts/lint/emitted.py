@@ -9,6 +9,18 @@ from prometheus_client.parser import text_string_to_metric_families
 
 SCRAPES = Path(__file__).parents[2] / "tests" / "fixtures" / "scrapes"
 PROMETHEUS = {"up": frozenset({"job", "instance"})}
+# Only a gate in a cluster shows these, and none is recorded; a test holds this table against what it would show.
+IN_CLUSTER = {
+    "rdma_gate_test_pods_outstanding": ("gauge", frozenset[str]()),
+    "rdma_gate_test_pods_gpus_requested": ("gauge", frozenset[str]()),
+    "rdma_gate_test_pod_oldest_created_timestamp_seconds": ("gauge", frozenset[str]()),
+    "rdma_gate_test_pod_first_expiry_timestamp_seconds": ("gauge", frozenset[str]()),
+    "rdma_gate_kubernetes_objects": ("gauge", frozenset({"kind"})),
+    "rdma_gate_kubernetes_relists_total": ("counter", frozenset({"kind"})),
+    "rdma_gate_kubernetes_watch_breaks_total": ("counter", frozenset({"kind"})),
+    "rdma_gate_kubernetes_last_heard_timestamp_seconds": ("gauge", frozenset({"kind"})),
+    "rdma_gate_kubernetes_readable": ("gauge", frozenset({"kind"})),
+}
 TARGET_LABELS = frozenset({"cluster", "job", "instance"})
 
 
@@ -38,5 +50,8 @@ def read_scrapes(paths: Iterable[Path]) -> Emitted:
 
 
 def program() -> Emitted:
-    """Return what the recorded scrapes of this program show."""
-    return read_scrapes(sorted(SCRAPES.glob("*.prom")))
+    """Return what the recorded scrapes of this program show, and what it shows in a cluster."""
+    found = read_scrapes(sorted(SCRAPES.glob("*.prom")))
+    kinds = {metric: kind for metric, (kind, _) in IN_CLUSTER.items()}
+    labels = {metric: names | TARGET_LABELS for metric, (_, names) in IN_CLUSTER.items()}
+    return Emitted({**kinds, **found.kinds}, {**labels, **found.labels})

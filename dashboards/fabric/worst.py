@@ -6,7 +6,7 @@ from dashboards.looks import TARGET_SHARE, Look
 from dashboards.panels import Column, Said, listing
 from dashboards.queries import Query, each
 
-RATIO = each("min", f"{DEVICE} metric quantile", select("rdma_gate_target_ratio", PATH))
+RATIO = each("min", f"{DEVICE} metric quantile", select("rdma_gate_target_ratio", PATH, 'group=""'))
 FAILING = each(
     "max", "node device peer peer_device probe reason owner", select("rdma_gate_failure", "pool node", 'peer!=""')
 )

@@ -39,7 +39,7 @@ ROW = Row(
                 ),
                 [
                     Query(
-                        of_node("rdma_gate_target_ratio", "device id metric quantile", operation="min"),
+                        of_node("rdma_gate_target_ratio", "device id metric quantile", 'group=""', operation="min"),
                         "{{device}} {{id}} {{metric}} {{quantile}}",
                     )
                 ],
@@ -84,7 +84,7 @@ ROW = Row(
                     ),
                     Query(worst("rdma_gate_ping_pong_round_trip_seconds", WORST), "{{device}} {{id}} round trip"),
                     Query(
-                        of_node("rdma_gate_target", "id metric", 'metric=~"latency|round_trip"'),
+                        of_node("rdma_gate_target", "id metric", 'metric=~"latency|round_trip"', 'group=""'),
                         "target {{id}} {{metric}}",
                     ),
                 ],

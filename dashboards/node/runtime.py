@@ -62,7 +62,12 @@ ROW = Row(
             24,
             listing(
                 Said(19, "Versions", "What this machine runs. A change makes the results that depend on it stale."),
-                Query(of_node("rdma_gate_version_info", "kernel rdma_core perftest mlx5_core nvidia nvidia_open")),
+                Query(
+                    of_node(
+                        "rdma_gate_version_info",
+                        "kernel rdma_core perftest mlx5_core nvidia nvidia_open nvidia_peermem cuda",
+                    )
+                ),
                 [
                     Column("kernel", "Kernel"),
                     Column("rdma_core", "rdma-core"),
@@ -70,6 +75,8 @@ ROW = Row(
                     Column("mlx5_core", "mlx5_core"),
                     Column("nvidia", "nvidia"),
                     Column("nvidia_open", "nvidia (open)"),
+                    Column("nvidia_peermem", "nvidia_peermem"),
+                    Column("cuda", "CUDA of the driver"),
                 ],
                 Look(),
             ),

@@ -14,6 +14,7 @@ from dashboards.queries import JOB, ONLY_MOST, Query, each, most
 
 EACH = each("min", "job instance", select("up", "", JOB))
 REACHED = each("sum", "", EACH)
+BREAKS = f"rate({select('rdma_gate_kubernetes_watch_breaks_total')}[$__rate_interval])"
 ROW = Row(
     1,
     "The processes",
@@ -123,6 +124,37 @@ ROW = Row(
                     + ONLY_MOST,
                 ),
                 [Query(most(by_process(select("rdma_gate_series"))), "{{node}}")],
+                COUNT,
+            ),
+        ),
+        (
+            12,
+            graph(
+                Said(
+                    25,
+                    "Silence of the Kubernetes API",
+                    "How long ago the API last spoke of each kind of object that the gate keeps; an idle watch speaks "
+                    "about every minute. Nothing is shown outside of Kubernetes.",
+                ),
+                [
+                    Query(
+                        f"time() - {each('min', 'kind', select('rdma_gate_kubernetes_last_heard_timestamp_seconds'))}",
+                        "{{kind}}",
+                    )
+                ],
+                SECONDS,
+            ),
+        ),
+        (
+            12,
+            graph(
+                Said(
+                    26,
+                    "Lists and watches that broke off, an hour",
+                    "Requests to the Kubernetes API that ended by an error, by kind of object, at the rate of the "
+                    "moment; a kind that may not be read breaks off again and again.",
+                ),
+                [Query(f"3600 * {each('max', 'kind', BREAKS)}", "{{kind}}")],
                 COUNT,
             ),
         ),

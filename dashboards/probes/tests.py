@@ -9,6 +9,7 @@ from dashboards.looks import (
     GOOD,
     LINES,
     PAUSED,
+    SECONDS,
     Look,
     limits,
 )
@@ -20,6 +21,8 @@ SENT = f"rate({select('rdma_gate_test_bytes_total', 'node')}[$__rate_interval])"
 DEFERRED = f"rate({select('rdma_gate_tests_deferred_total', 'node')}[$__rate_interval])"
 LEFT = each("max", "node", select("rdma_gate_test_budget_left_bytes", "node"))
 BUDGET = each("max", "node", select("rdma_gate_test_budget_bytes", "node"))
+OLDEST = each("min", "", select("rdma_gate_test_pod_oldest_created_timestamp_seconds"))
+EXPIRY = each("min", "", select("rdma_gate_test_pod_first_expiry_timestamp_seconds"))
 SCOPES = select("rdma_gate_paused", "any_node")
 ROW = Row(
     16,
@@ -66,6 +69,38 @@ ROW = Row(
                 Said(20, "Tests running", "Tests that run on each node now." + ONLY_MOST),
                 [Query(most(each("max", "node", select("rdma_gate_tests_outstanding", "node"))), "{{node}}")],
                 COUNT,
+            ),
+        ),
+        (
+            12,
+            graph(
+                Said(
+                    23,
+                    "Test pods",
+                    "Pods that the gate has made in the cluster and has not seen to be gone, and the GPUs that they "
+                    "ask for. Both come back to zero; nothing is shown outside of Kubernetes.",
+                ),
+                [
+                    Query(each("max", "", select("rdma_gate_test_pods_outstanding")), "pods {{cluster}}"),
+                    Query(each("max", "", select("rdma_gate_test_pods_gpus_requested")), "GPUs {{cluster}}"),
+                ],
+                COUNT,
+            ),
+        ),
+        (
+            12,
+            graph(
+                Said(
+                    24,
+                    "Oldest test pod",
+                    "The age of the oldest test pod that is not yet gone, and how far the first is beyond the time at "
+                    "which it had to be. Nothing is shown while there is none.",
+                ),
+                [
+                    Query(f"time() - {OLDEST}", "age {{cluster}}"),
+                    Query(f"time() - {EXPIRY} > 0", "overdue {{cluster}}"),
+                ],
+                SECONDS,
             ),
         ),
         (

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from alerts.lint import FILES, mistakes
+from alerts.lint.boards import dashboard_urls
 from alerts.lint.emitted import program, read_scrapes
 from alerts.lint.promql import LabelList, Selector, functions, label_lists, selectors
 from alerts.lint.runbooks import FOLDER, HEADINGS, runbook_mistakes
@@ -110,6 +111,16 @@ def test_an_expression_that_would_mislead_is_said(wrong: str, sentence: str, tmp
 def test_a_broken_convention_is_said(right: str, wrong: str, sentence: str, tmp_path: Path):
     lines = found(tmp_path, RULE.replace(right, wrong, 1))
     assert any(sentence in line for line in lines), lines
+
+
+def test_an_alert_points_to_the_board_of_what_it_is_about():
+    grafana, pool = "https://grafana.example/d/rdma-gate-", "var-pool={{ $labels.pool }}"
+    node = f"node?{pool}&var-node={{{{ $labels.node }}}}"
+    assert dashboard_urls(frozenset({"cluster"})) == (f"{grafana}gate", f"{grafana}fabric")
+    assert dashboard_urls(frozenset({"pool", "check"})) == (f"{grafana}gate?{pool}", f"{grafana}fabric?{pool}")
+    assert dashboard_urls(frozenset({"pool", "node"})) == (f"{grafana}{node}",)
+    either = f"{{{{ if $labels.group }}}}fabric?{pool}{{{{ else }}}}{node}{{{{ end }}}}"
+    assert dashboard_urls(frozenset({"pool", "node", "group"})) == (f"{grafana}{either}",)
 
 
 def test_an_expression_that_cannot_be_read_is_said_with_its_place(tmp_path: Path):

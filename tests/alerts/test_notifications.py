@@ -12,6 +12,11 @@ from tests.alerts.stack import alertmanager, ask, prometheus, until
 ACCESS_FAILED = """\
 rdma_gate_check_reason{{check="access",node="{node}",owner="network",pool="lab",reason="port_down",status="failed"}} 1
 """
+WRONG_DATA = """\
+rdma_gate_check_reason{{check="transfers",node="{node}",owner="gpu",pool="lab",reason="wrong_data",status="failed"}} 1
+"""
+PORTS_DOWN = "pool lab: 2 nodes failing access for port_down found, none wanted"
+WRONG = "pool lab: 2 nodes in collectives with wrong elements found, none wanted. Nodes: node-a node-b "
 
 POOL_NODES = "rdma_gate_pool_nodes{"
 
@@ -86,6 +91,49 @@ def test_a_node_that_cannot_connect_is_not_told_of_its_transfers_as_well(manager
     assert receiver.next().alerts[0]["labels"]["node"] == "n2"
 
 
+def test_collectives_over_tcp_are_one_page_for_their_nodes_and_their_pool(manager: str, receiver: Receiver):
+    group = {"check": "transfers", "owner": "network"}
+    post(
+        manager,
+        alert("TCPFallback", "critical", reason="tcp_fallback", **group),
+        alert("PoolBelowNeed", "critical", check="all", owner="network"),
+        *(alert("CheckFailed", node=node, **group) for node in ("n1", "n2")),
+    )
+    assert receiver.next() == Notification("/network/page", "firing", ("RDMAGateTCPFallback",))
+    held = ["RDMAGateCheckFailed transfers", "RDMAGateCheckFailed transfers", "RDMAGatePoolBelowNeed all"]
+    assert held_back(manager) == held
+    post(manager, alert("WrongData", "critical", check="transfers", reason="wrong_data", owner="gpu", pool="b"))
+    assert receiver.next() == Notification("/gpu/page", "firing", ("RDMAGateWrongData",))
+
+
+def test_a_node_without_gpudirect_is_told_of_and_not_what_follows_from_it(manager: str, receiver: Receiver):
+    node = {"node": "n1", "owner": "gpu"}
+    post(
+        manager,
+        alert("GPUDirectLost", check="runtime", **node),
+        alert("CheckFailed", check="transfers", **node),
+        alert("HostStaging", check="transfers", reason="host_staged", owner="gpu"),
+    )
+    assert receiver.next() == Notification("/gpu/ticket", "firing", ("RDMAGateGPUDirectLost",))
+    assert held_back(manager) == ["RDMAGateCheckFailed transfers", "RDMAGateHostStaging transfers"]
+    post(manager, alert("HostStaging", check="transfers", reason="host_staged", owner="gpu", pool="b"))
+    assert receiver.next() == Notification("/gpu/ticket", "firing", ("RDMAGateHostStaging",))
+
+
+def test_a_collective_that_is_slow_for_a_slow_device_waits_for_it(manager: str, receiver: Receiver):
+    missed = {"check": "transfers", "owner": "network"}
+    post(
+        manager,
+        alert("TargetMissed", node="n1", device="d0", id="bw", **missed),
+        alert("TargetMissed", group="whole-pool", id="ar", **missed),
+    )
+    told = receiver.next()
+    assert [one["labels"].get("device") for one in told.alerts] == ["d0"]
+    assert held_back(manager) == ["RDMAGateTargetMissed transfers"]
+    post(manager, alert("TargetMissed", group="whole-pool", id="ar", pool="b", **missed))
+    assert [one["labels"].get("group") for one in receiver.next().alerts] == ["whole-pool"]
+
+
 def test_five_hundred_alerts_of_one_node_are_one_notification(manager: str, receiver: Receiver):
     labels = {"check": "transfers", "node": "n1", "owner": "network"}
     post(manager, *(alert("TargetMissed", device=f"d{number}", **labels) for number in range(500)))
@@ -133,20 +181,27 @@ def test_a_silent_node_is_told_of_once(manager: str, receiver: Receiver):
     assert held_back(manager) == ["RDMAGateExporterDown all", "RDMAGateNodeNotVerified runtime"]
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        (ACCESS_FAILED, "/network/page", "RDMAGateCommonCause", PORTS_DOWN),
+        (WRONG_DATA, "/gpu/page", "RDMAGateWrongData", WRONG),
+    ],
+    ids=["ports", "data"],
+)
 def test_a_scraped_fault_of_two_nodes_is_one_page_with_found_and_wanted_and_it_ends(
-    program, manager: str, receiver: Receiver, tmp_path: Path
+    case: tuple[str, str, str, str], program, manager: str, receiver: Receiver, tmp_path: Path
 ):
+    fault, page, name, description = case
     receiver.text = healthy = all_open((SCRAPES / "gate.prom").read_text())
     with prometheus(program("prometheus"), tmp_path, receiver.port, manager) as url:
-        receiver.text = healthy + "".join(ACCESS_FAILED.format(node=node) for node in ("node-a", "node-b"))
+        receiver.text = healthy + "".join(fault.format(node=node) for node in ("node-a", "node-b"))
         told = receiver.next()
-        assert told == Notification("/network/page", "firing", ("RDMAGateCommonCause",))
+        assert told == Notification(page, "firing", (name,))
         assert told.alerts[0]["labels"]["cluster"] == "lab"
-        assert told.alerts[0]["annotations"]["description"] == (
-            "pool lab: 2 nodes failing access for port_down found, none wanted"
-        )
+        assert told.alerts[0]["annotations"]["description"] == description
         receiver.text = healthy
-        assert receiver.next() == Notification("/network/page", "resolved", ("RDMAGateCommonCause",))
+        assert receiver.next() == Notification(page, "resolved", (name,))
         assert receiver.arrived.empty()
         groups = until(lambda: ask(f"{url}/api/v1/rules")["data"]["groups"])
         rules = [rule for group in groups for rule in group["rules"]]

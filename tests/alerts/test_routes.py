@@ -46,6 +46,26 @@ def test_a_nodes_alert_is_a_ticket_of_its_owner(program):
     assert routed(program("amtool"), **alert, owner="network") == "network-ticket"
 
 
+def test_a_groups_alert_is_a_page_or_a_ticket_of_its_owner(program):
+    group = {"cluster": "c1", "pool": "a", "check": "transfers"}
+    alerts = {
+        "TCPFallback": ("network", "critical"),
+        "HostStaging": ("gpu", "warning"),
+        "WrongData": ("gpu", "critical"),
+        "TargetMissed": ("network", "warning"),
+    }
+    reached = {
+        name: routed(program("amtool"), alertname=f"RDMAGate{name}", owner=owner, severity=severity, **group)
+        for name, (owner, severity) in alerts.items()
+    }
+    assert reached == {
+        "TCPFallback": "network-page",
+        "HostStaging": "gpu-ticket",
+        "WrongData": "gpu-page",
+        "TargetMissed": "network-ticket",
+    }
+
+
 def test_information_reaches_nobody_and_an_owner_that_is_not_known_reaches_platform(program):
     amtool = program("amtool")
     assert routed(amtool, alertname="RDMAGateFailuresDropped", severity="info", owner="platform") == "nobody"

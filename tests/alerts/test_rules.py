@@ -10,6 +10,7 @@ import yaml
 from alerts.lint import FILES
 from alerts.lint.emitted import SCRAPES
 from alerts.lint.promql import seconds, selectors
+from exporter import registry
 from probes._path_counters import LOSSES
 from probes.access._port_counters import COUNTERS
 
@@ -56,7 +57,8 @@ def test_each_alert_is_tested_both_firing_and_silent(file: Path):
         for rule in group["rules"]
         if "alert" in rule
     }
-    assert fired(file) == {alert: {True, False} for alert in alerts}
+    here = {alert: wanted for alert, wanted in fired(file).items() if alert in alerts}
+    assert here == {alert: {True, False} for alert in alerts}
 
 
 def test_the_rules_can_be_had_with_another_label_for_the_cluster(program, tmp_path: Path):
@@ -98,6 +100,42 @@ def test_of_the_retransmissions_those_alert_that_the_judgement_of_paths_trusts()
     expression = next(rule["expr"] for rule in rules if rule.get("alert") == "RDMAGatePortErrors")
     (chosen,) = (one for one in selectors(expression) if one.metric == "rdma_gate_port_retransmissions_total")
     assert {*chosen.matchers[0][2].split("|")} == {*COUNTERS["port_retransmissions_total"]} & LOSSES
+
+
+def reasons(name: str, *operators: str) -> set[str]:
+    """The reasons that the expression of an alert or a record asks for (``=``, ``=~``) or leaves out (``!~``)."""
+    rules = [rule for file in FILES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
+    expression = next(rule["expr"] for rule in rules if name in (rule.get("alert"), rule.get("record")))
+    matchers = [matcher for one in selectors(expression) for matcher in one.matchers]
+    chosen = [value for label, operator, value in matchers if label == "reason" and operator in operators]
+    return {reason for value in chosen for reason in value.split("|")}
+
+
+@pytest.mark.parametrize(
+    ("alert", "probe"),
+    [
+        ("RDMAGateTCPFallback", "transfers.collectives"),
+        ("RDMAGateHostStaging", "transfers.collectives"),
+        ("RDMAGateWrongData", "transfers.collectives"),
+        ("RDMAGateGPUDirectLost", "runtime.gpudirect"),
+    ],
+)
+def test_an_alert_asks_for_reasons_that_its_probe_gives_and_no_other_of_its_check(alert: str, probe: str):
+    check = probe.partition(".")[0]
+    others = [one for one in registry.probes().values() if one.check == check and one.name != probe]
+    asked = reasons(alert, "=", "=~")
+    assert asked
+    assert asked <= registry.probes()[probe].reasons.keys()
+    assert [one.name for one in others if asked & one.reasons.keys()] == []
+
+
+def test_what_an_alert_of_its_own_tells_is_told_by_no_general_one():
+    tcp, staged, wrong, lost = (
+        reasons(f"RDMAGate{name}", "=", "=~") for name in ("TCPFallback", "HostStaging", "WrongData", "GPUDirectLost")
+    )
+    assert reasons("RDMAGateCheckFailed", "!~") == staged | wrong
+    assert reasons("RDMAGateCheckFailed", "=", "=~") == lost
+    assert reasons("check:rdma_gate_check_failed:max", "!~") == tcp | staged | wrong
 
 
 def test_prometheus_can_use_the_shipped_configuration(program):
