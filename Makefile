@@ -59,11 +59,18 @@ chart: venv ## check the helm chart: values, security, rules and boards, and aga
 manifests: venv ## write deploy/manifests anew from the chart
 	@$(BIN)/python -m tests.deploy.chart.manifests
 
+image: venv ## build the container image with docker, podman or buildah (ARCHIVE=FILE: also write it there)
+	@deploy/install image
+	@$(BIN)/python -m deploy.image $(if $(ARCHIVE),--archive $(ARCHIVE))
+
 lab-faults: venv ## break the lab in every known way and print what the gate says
 	@$(BIN)/python -m deploy.faults
 
 test-pages: venv ## break the lab under the shipped alerts and see who is told (an hour; ONLY=link-down,netem: some)
 	@$(BIN)/python -m deploy.pages $(if $(ONLY),--only $(ONLY))
+
+gpu-check: venv ## on a machine with GPUs: prove the GPU parts there, and print a table (NCCL_TESTS=directory)
+	@$(BIN)/python -m deploy.gpu_check $(if $(NCCL_TESTS),--nccl-tests $(NCCL_TESTS))
 
 bench: venv ## print scrape cost, memory, CPU and start-up time beside their peers
 	@$(BIN)/python -m tests.bench
@@ -80,4 +87,4 @@ lab-down: ## stop the lab's machines
 clean: lab-down ## remove the environment and every cache in the tree
 	@rm -rf .venv .run .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-.PHONY: help venv run demo test unit lint types imports alerts chart manifests boards kube-assets lab-faults test-pages bench lock lab-down clean
+.PHONY: help venv run demo test unit lint types imports alerts chart manifests boards kube-assets image lab-faults test-pages gpu-check bench lock lab-down clean

@@ -1,51 +1,61 @@
-"""Make a tree with all that the node role needs: interpreter, loader, libraries, standard library, packages, program.
+"""Make a tree with all that the node role needs: interpreter, loader, libraries, packages, program, and RDMA's tools.
 
-    python tree.py TARGET [SOURCE]
+    python -m deploy.runner.tree TARGET [SOURCE]
 
 It starts in an image that has no Python, another libc, or nothing at all, from wherever it is copied to:
 
-    TARGET/ld.so --library-path TARGET/lib TARGET/bin/python3 -I -S -B -m exporter serve --config FILE
+    TARGET/ld.so --library-path TARGET/glibc:TARGET/lib:TARGET/gcc TARGET/bin/python3 -I -S -B -m exporter serve
 
-Only the standard library is used here, since this runs where an image is built. SOURCE is where the packages
-``exporter`` and ``probes`` are (default: wherever this interpreter finds them). What the gate alone needs is left out.
+The tools in TARGET/tools and the libraries in TARGET/verbs are for images that lack them; ``probes/_runner.py`` says
+which are used when. Only the standard library is used here, since this runs where an image is built. SOURCE is where
+the packages ``exporter`` and ``probes`` are (default: wherever this interpreter finds them). What the gate alone needs
+is left out.
 """
 
 import importlib.metadata
 import importlib.util
+import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from deploy.runner.libraries import copy_libraries
+from deploy.runner.verbs import copy_drivers, copy_tools
 
 PROGRAM = ("exporter", "probes")
 DISTRIBUTION = "rdma-gate"
 GATE_ONLY = frozenset({"kubernetes", "pydantic", "rich"})
 UNNEEDED_OF_PYTHON = ("ensurepip", "idlelib", "lib2to3", "pydoc_data", "test", "tkinter")
+# Modules for terminals, NIS and old databases bring a dozen libraries.
+UNNEEDED_BEGINNINGS = ("config-", "_tkinter", "_curses", "readline", "nis.", "_dbm", "_gdbm")
 UNNEEDED = frozenset({*UNNEEDED_OF_PYTHON, "__pycache__", "dist-packages", "site-packages"})
-LIMIT_SECONDS = 120
 
 
-def main(arguments: list[str]) -> None:
-    """Make the tree at the first argument, and say what it is made of."""
+def main(arguments: list[str], search_path: str) -> None:
+    """Make the tree at the first argument, with the tools on the search path, and say what it is made of."""
     target = Path(arguments[0])
-    source = Path(arguments[1]) if len(arguments) > 1 else None
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    library = target / "lib"
-    copy_standard_library(library / version)
-    for name in sorted(needed(DISTRIBUTION)):
-        copy_distribution(name, library / version)
-    for name in PROGRAM:
-        copy_package(name, library / version, source)
+    copy_program(target / "lib", Path(arguments[1]) if len(arguments) > 1 else None)
     interpreter = Path(sys.executable).resolve()
     (target / "bin").mkdir()
     shutil.copy2(interpreter, target / "bin" / "python3")
-    loader = copy_libraries([interpreter, *library.rglob("*.so*")], library)
+    tools = copy_tools(target, search_path)
+    objects = [interpreter, *target.rglob("*.so*"), *tools, *copy_drivers(tools, target)]
+    loader = copy_libraries(objects, target)
     shutil.copy2(loader, target / "ld.so")
-    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    print(f"{target}: {size / 2**20:.0f} MiB, loader {loader.name}")
+    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file() and not file.is_symlink())
+    print(f"{target}: {size / 2**20:.0f} MiB, loader {loader.name}, {len(tools)} tools of RDMA")
+
+
+def copy_program(library: Path, source: Path | None) -> None:
+    """Copy the standard library, the packages that are needed, and the program."""
+    folder = library / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    copy_standard_library(folder)
+    for name in sorted(needed(DISTRIBUTION)):
+        copy_distribution(name, folder)
+    for name in PROGRAM:
+        copy_package(name, folder, source)
 
 
 def copy_standard_library(target: Path) -> None:
@@ -86,26 +96,6 @@ def copy_package(name: str, target: Path, source: Path | None) -> None:
     shutil.copytree(found, target / name, ignore=_unneeded)
 
 
-def copy_libraries(objects: Iterable[Path], target: Path) -> Path:
-    """Copy every shared library that these objects need; return the loader."""
-    loader = Path()
-    for file in objects:
-        for library in libraries(file):
-            if library.name.startswith("ld-"):
-                loader = library
-            elif not (target / library.name).exists():
-                shutil.copyfile(library.resolve(), target / library.name)
-    return loader
-
-
-def libraries(file: Path) -> Iterator[Path]:
-    """Yield the shared libraries that this file needs in turn, and the loader; none for what is not linked so."""
-    done = subprocess.run(["ldd", str(file)], capture_output=True, check=False, text=True, timeout=LIMIT_SECONDS)
-    for line in done.stdout.splitlines():
-        if match := re.match(r"\s*(?:\S+ => )?(/\S+) \(0x", line):
-            yield Path(match[1])
-
-
 def _is_installed(name: str) -> bool:
     try:
         importlib.metadata.distribution(name)
@@ -119,8 +109,8 @@ def _normal(name: str) -> str:
 
 
 def _unneeded(_folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if name in UNNEEDED or name.startswith(("config-", "_tkinter"))]
+    return [name for name in names if name in UNNEEDED or name.startswith(UNNEEDED_BEGINNINGS)]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], os.environ.get("PATH", os.defpath))
