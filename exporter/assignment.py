@@ -32,6 +32,11 @@ def pod_id(run_id: str) -> str:
     return f"{run_id}{POD_SUFFIX}"
 
 
+def of_pod_id(run_id: str) -> str:
+    """Return the id in the plan of a test pod's run."""
+    return run_id.removesuffix(POD_SUFFIX)
+
+
 def is_pod_id(run_id: str) -> bool:
     """Whether that is the id of a test pod's run."""
     return run_id.endswith(POD_SUFFIX)

@@ -7,29 +7,19 @@ otherwise quiet.
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, MutableMapping
 from functools import partial
 from pathlib import Path
 
 from exporter.assignment import Assignment, Claim
 from exporter.byte_budget import ByteBudget
 from exporter.clock import Times
+from exporter.demands import Demand, Loads, PortLoad, demand_of_burst, demand_of_test
 from exporter.leader import GATE_SILENT_SECONDS, Leader, Refusal
-from exporter.refusals import NO_ASSIGNMENT, plan_refusals, request_refusals, slot_refusals
+from exporter.refusals import NO_ASSIGNMENT, plan_refusals
 from exporter.slots import Lease, Place, Slots, lease_problem
-from probes._endpoint import Refused, TestRequest, Tool
-
-BOTH_WAYS = frozenset({Tool.RC_PINGPONG, Tool.WRITE_LAT, Tool.SEND_LAT})
-
-
-@dataclass(frozen=True, slots=True)
-class PortLoad:
-    """The traffic of a port before a test and the port's rate, both in bytes per second; None = cannot be told."""
-
-    bytes_per_second: float | None
-    rate_bytes_per_second: float | None
-
+from probes._endpoint import Refused, TestRequest
+from probes._group import BurstRequest
 
 MeasureLoad = Callable[[TestRequest], Awaitable[PortLoad]]
 
@@ -127,14 +117,28 @@ class Guard:
 
         Raises Refused with the first reason against it; nothing is taken then.
         """
+
+        async def loads() -> Mapping[str, PortLoad]:
+            return {request.hca: await self._measure_load(request)}
+
+        return await self._admit(demand_of_test(request, loads), lease)
+
+    async def admit_burst(self, burst: BurstRequest, lease: str, addresses: Collection[str], loads: Loads) -> str:
+        """Admit this node's part of a burst, as ``admit`` does a test.
+
+        ``addresses`` are those of the members that the burst names; ``loads`` measures every port that it may use.
+        """
+        return await self._admit(demand_of_burst(burst, addresses, loads), lease)
+
+    async def _admit(self, demand: Demand, lease: str) -> str:
         assignment = self._assignment()
-        if refusal := self._refusal(assignment, request, self.slots.get(lease)):
+        if refusal := self._refusal(assignment, demand, self.slots.get(lease)):
             raise self._refused(refusal)
         assert assignment is not None
         self.slots.enter(lease)
         try:
-            note = await self._quiet(assignment, request)
-            self._take(assignment, request)
+            note = await self._quiet(assignment, demand)
+            self._take(assignment, demand)
         except BaseException:
             self.slots.leave(lease)
             raise
@@ -161,15 +165,15 @@ class Guard:
             return NO_ASSIGNMENT
         return next(iter((*plan_refusals(assignment), *self._pauses(assignment))), None)
 
-    def _refusal(self, assignment: Assignment | None, request: TestRequest, place: Place | None) -> Refusal | None:
+    def _refusal(self, assignment: Assignment | None, demand: Demand, place: Place | None) -> Refusal | None:
         if assignment is None:
             return NO_ASSIGNMENT
         refusals = (
             *plan_refusals(assignment),
-            *request_refusals(assignment, request),
+            *demand.refusals(assignment),
             *self._pauses(assignment),
-            *slot_refusals(assignment.node, request, place),
-            *self._budget_refusals(assignment, request),
+            *demand.slot_refusals(assignment.node, place),
+            *self._budget_refusals(assignment, demand),
         )
         return next(iter(refusals), None)
 
@@ -177,8 +181,8 @@ class Guard:
         if who := self.paused:
             yield "paused", f"{assignment.node}: testing paused by {who}"
 
-    def _budget_refusals(self, assignment: Assignment, request: TestRequest) -> Iterator[Refusal]:
-        cost_bytes, capacity_bytes = _cost_bytes(request), assignment.budget.bytes_per_node_per_hour
+    def _budget_refusals(self, assignment: Assignment, demand: Demand) -> Iterator[Refusal]:
+        cost_bytes, capacity_bytes = demand.all_bytes, assignment.budget.bytes_per_node_per_hour
         if cost_bytes > self._budget.left_bytes(capacity_bytes):
             yield "budget", f"{assignment.node}: {cost_bytes} bytes wanted, {self._when(cost_bytes, capacity_bytes)}"
 
@@ -187,21 +191,22 @@ class Guard:
             return f"more than the whole {capacity_bytes} of an hour"
         return f"within budget in {self._budget.wait_seconds(cost_bytes, capacity_bytes):.0f} s"
 
-    async def _quiet(self, assignment: Assignment, request: TestRequest) -> str:
-        load = await self._measure_load(request)
-        if busy := _busy(load, assignment.budget.port_busy_share, request.hca):
-            raise self._refused(("port_busy", busy))
-        return _note(load)
+    async def _quiet(self, assignment: Assignment, demand: Demand) -> str:
+        loads = await demand.loads()
+        for hca, load in loads.items():
+            if busy := _busy(load, assignment.budget.port_busy_share, hca):
+                raise self._refused(("port_busy", busy))
+        return next(filter(None, map(_note, loads.values())), "")
 
-    def _take(self, assignment: Assignment, request: TestRequest) -> None:
-        cost_bytes = _cost_bytes(request)
+    def _take(self, assignment: Assignment, demand: Demand) -> None:
         # The sample took half a second, in which somebody may have paused or the bucket been emptied.
         if who := self.paused:
             raise self._refused(("paused", f"{assignment.node}: testing paused by {who}"))
-        if not self._budget.take(cost_bytes, assignment.budget.bytes_per_node_per_hour):
-            raise self._refused(("budget", f"{assignment.node}: {cost_bytes} bytes wanted, not left in this hour"))
-        for direction in _directions(request):
-            self.test_bytes[direction] += request.payload_bytes
+        if not self._budget.take(demand.all_bytes, assignment.budget.bytes_per_node_per_hour):
+            raise self._refused(
+                ("budget", f"{assignment.node}: {demand.all_bytes} bytes wanted, not left in this hour")
+            )
+        self.test_bytes.update(demand.cost_bytes)
         self._spent()
 
     def _refused(self, refusal: Refusal) -> Refused:
@@ -225,14 +230,3 @@ def _note(load: PortLoad) -> str:
     if load.bytes_per_second is None:
         return "; the port's load could not be told: it counts neither bytes nor packets"
     return "" if load.rate_bytes_per_second else "; the port's load could not be told: its rate is unknown"
-
-
-def _directions(request: TestRequest) -> tuple[str, ...]:
-    if request.tool in BOTH_WAYS:
-        return "sent", "received"
-    sends = (request.peer_port is not None) != (request.tool is Tool.READ_BW)
-    return ("sent",) if sends else ("received",)
-
-
-def _cost_bytes(request: TestRequest) -> int:
-    return request.payload_bytes * len(_directions(request))

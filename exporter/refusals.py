@@ -30,10 +30,8 @@ def request_refusals(assignment: Assignment, request: TestRequest) -> Iterator[R
         yield "out_of_bounds", problem
 
 
-def slot_refusals(node: str, request: TestRequest, place: Place | None) -> Iterator[Refusal]:
-    """Why not in this slot; ``place`` is None for a lease that is not held."""
-    # Both ends of a path inside one node are one test.
-    ends = 2 if request.peer == node else 1
+def slot_refusals(node: str, place: Place | None, *, ends: int) -> Iterator[Refusal]:
+    """Why not in this slot, which has room for so many ends; ``place`` is None for a lease that is not held."""
     if place is None:
         yield "no_lease", f"{node}: a test without a slot of this node, a lease of one wanted"
     elif place.ends >= ends:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from probes._endpoint import TestRequest, Tool
+from probes._endpoint import Buffer, TestRequest, Tool
 
 MESSAGE_BYTES = range(1, 2**30 + 1)
 ITERATIONS = range(1, 10**8 + 1)
@@ -13,6 +13,8 @@ PATH_MTU_BYTES = (0, 256, 512, 1024, 2048, 4096)
 TCP_PORTS = range(20000, 30000)
 PORTS = range(1, 256)
 TRAFFIC_CLASSES = range(256)
+# the only ones whose GPU buffers every release with CUDA has
+GPU_BUFFER_TOOLS = frozenset({Tool.SEND_BW, Tool.WRITE_BW, Tool.READ_BW})
 
 
 def out_of_bounds(request: TestRequest) -> str:
@@ -35,6 +37,8 @@ def _problems(request: TestRequest) -> Iterator[str]:
             yield f"{name}: {found} found, {wanted.start} to {wanted.stop - 1} wanted"
     if request.path_mtu_bytes not in PATH_MTU_BYTES:
         yield f"path_mtu_bytes: {request.path_mtu_bytes} found, one of {', '.join(map(str, PATH_MTU_BYTES))} wanted"
+    if request.buffer is not Buffer.HOST and request.tool not in GPU_BUFFER_TOOLS:
+        yield f"buffer: {request.buffer} found for {request.tool}, {Buffer.HOST} wanted"
     low, high = LIMIT_SECONDS
     if not low <= request.limit_seconds <= high:
         yield f"limit_seconds: {request.limit_seconds:g} found, {low:g} to {high:g} wanted"

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from probes._burst_settings import BurstSettings
+
 DEFAULT_LISTEN = "127.0.0.1:9842"
 
 
@@ -84,6 +86,7 @@ class Settings:
     log_level: str = "info"
     vantage: str = "host"
     kubernetes: KubernetesSettings | None = None
+    bursts: BurstSettings = field(default_factory=BurstSettings)
 
 
 def split_listen(listen: str) -> tuple[str, int]:

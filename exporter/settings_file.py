@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from exporter.burst_settings import BurstsFile, burst_settings, bursts_mistakes
 from exporter.document import Document, Mistake, Place, read_document, unknown_key
 from exporter.kubernetes_settings import KubernetesFile, kubernetes_mistakes, kubernetes_settings
 from exporter.quantities import parse_seconds
@@ -58,6 +59,7 @@ class SettingsFile(msgspec.Struct, frozen=True):
     log_level: LogLevel = "info"
     vantage: Vantage = "host"
     kubernetes: KubernetesFile = KubernetesFile()
+    bursts: BurstsFile = BurstsFile()
 
 
 def load_settings(path: Path | None, environment: Environment) -> Settings:
@@ -106,6 +108,7 @@ def _resolve(file: SettingsFile, environment: Environment, base: Path) -> Settin
         log_level=file.log_level,
         vantage=file.vantage,
         kubernetes=kubernetes_settings(file.kubernetes, environment, base) if "gate" in file.roles else None,
+        bursts=burst_settings(file.bursts, base),
     )
 
 
@@ -160,7 +163,7 @@ def _wanted(kind: Any) -> str:
     if origin is tuple:
         each = "names" if arguments[0] is str else " or ".join(get_args(arguments[0])) or "members"
         return f"a list of {each}"
-    return {bool: "true or false", dict: "text for each name"}.get(origin or kind, "text")
+    return {bool: "true or false", int: "a whole number", dict: "text for each name"}.get(origin or kind, "text")
 
 
 def _contradictions(file: SettingsFile) -> Iterator[Mistake]:
@@ -179,6 +182,7 @@ def _contradictions(file: SettingsFile) -> Iterator[Mistake]:
     for probe, text in file.every.items():
         yield from _every_mistakes(probe, text)
     yield from kubernetes_mistakes(file.kubernetes)
+    yield from bursts_mistakes(file.bursts)
 
 
 def _is_web_address(url: str) -> bool:

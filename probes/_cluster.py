@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from probes import NO_LABELS, ProbeError
+from probes._node_reading import NodeReading
+from probes._pod_allocation import AllocationSample
 from probes._workloads import Condition, ConfigMap, DaemonSet, Event, Pod
 
 
@@ -116,6 +118,16 @@ class SriovNodeState:
 
 
 @dataclass(frozen=True, slots=True)
+class SriovPolicy:
+    """One SriovNetworkNodePolicy: so many ``functions`` as ``resource`` (without a prefix) on nodes with the labels."""
+
+    name: str
+    resource: str
+    functions: int = 0
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceClass:
     """A DRA class of devices: its CEL conditions, and the extended resource that it stands for, if any."""
 
@@ -152,6 +164,20 @@ class NicPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class PodSecurity:
+    """The Pod Security levels of a namespace, as its labels name them; empty where they name none.
+
+    What the API server takes for none is its own setting, privileged unless somebody changed it.
+    """
+
+    namespace: str
+    enforce: str = ""
+    audit: str = ""
+    warn: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Unread:
     """What the API refused or did not give. ``reason`` is ``rbac_denied`` or ``api_unreachable``."""
 
@@ -172,8 +198,10 @@ class Cluster:
 
     ``judged`` are names of the pool's nodes, also of those that the API does not know. ``now`` is the gate's clock.
     ``plugins`` are the DaemonSets that look like device plugins or DRA drivers, ``plugin_pods`` their pods.
-    ``pods_everywhere`` says that ``pods`` holds those of all namespaces, so that what is in use can be told.
-    ``unread`` lists what could not be read: its facts are then missing, not absent.
+    ``namespaces`` are those of test pods. ``pods_everywhere`` says that ``pods`` holds those of all namespaces, so that
+    what is in use can be told. ``readings`` is what the nodes' own agents saw last, by node, ``allocations`` what test
+    pods were given there, by node and by the id of the probe that told it. ``unread`` lists what could not be read: its
+    facts are then missing, not absent.
     """
 
     judged: tuple[str, ...]
@@ -187,11 +215,15 @@ class Cluster:
     slices: tuple[ResourceSlice, ...] = ()
     claims: tuple[ResourceClaim, ...] = ()
     sriov_states: tuple[SriovNodeState, ...] = ()
+    sriov_policies: tuple[SriovPolicy, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     attachments: tuple[NetworkAttachment, ...] = ()
     nic_policies: tuple[NicPolicy, ...] = ()
+    namespaces: tuple[PodSecurity, ...] = ()
     pods_everywhere: bool = False
     unread: tuple[Unread, ...] = ()
+    readings: Mapping[str, NodeReading] = field(default_factory=dict)
+    allocations: Mapping[tuple[str, str], AllocationSample] = field(default_factory=dict)
 
     def need(self, *resources: str) -> None:
         """Raise ProbeError with the missing verb where one of these ("nodes", "daemonsets.apps") could not be read."""

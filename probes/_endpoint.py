@@ -21,13 +21,22 @@ class Tool(StrEnum):
     SEND_LAT = "ib_send_lat"
 
 
+class Buffer(StrEnum):
+    """Where the bytes of a test lie: host memory, or GPU memory registered by peer memory or by DMA-BUF."""
+
+    HOST = "host"
+    CUDA = "cuda"
+    CUDA_DMABUF = "cuda_dmabuf"
+
+
 @dataclass(frozen=True, slots=True)
 class TestRequest:
     """One end of one test. Limits are in seconds of wall clock.
 
     ``hca`` is the name of a planned local HCA, ``peer`` the name of a member and ``peer_hca`` that of its HCA.
     ``peer_port`` is None for the server, and the server's chosen TCP port for the client. ``path_mtu_bytes`` 0 means
-    the port's active MTU; ``raw_samples`` asks a latency tool for every sample.
+    the port's active MTU; ``raw_samples`` asks a latency tool for every sample. For a ``buffer`` in GPU memory the
+    node takes the GPU nearest to the HCA.
     """
 
     __test__ = False
@@ -45,6 +54,7 @@ class TestRequest:
     port: int = 1
     traffic_class: int = 0
     peer_hca: str = ""
+    buffer: Buffer = Buffer.HOST
 
     @property
     def payload_bytes(self) -> int:

@@ -6,12 +6,12 @@ Give it another root and a recorded tree is a machine. Nothing is held between c
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from probes._process import Command, Completed, Process, start_process
+from probes._process import SEARCH_PATH, Command, Completed, Process, start_process
 from probes._worker import Worker
 
 __all__ = ["Command", "Completed", "Host", "Process", "Tree"]
@@ -33,8 +33,12 @@ class Tree:
 
     def text(self, path: str, limit_bytes: int = 65536) -> str:
         """The stripped text of a file, at most its first ``limit_bytes``; OSError as it comes."""
+        return self.content(path, limit_bytes).decode(errors="replace").strip()
+
+    def content(self, path: str, limit_bytes: int) -> bytes:
+        """The bytes of a file, at most its first ``limit_bytes``; OSError as it comes."""
         with open(self._below(path), "rb") as file:
-            return file.read(limit_bytes).decode(errors="replace").strip()
+            return file.read(limit_bytes)
 
     def names(self, path: str) -> list[str]:
         """The sorted entries of a directory; none when it is absent."""
@@ -105,15 +109,32 @@ class Tree:
         return os.path.join(self._real_root, path.lstrip("/"))
 
 
+class Launcher(Protocol):
+    """Knows programs that have to be started otherwise than by their name (``probes/_runner.py``)."""
+
+    async def launched(
+        self, command: Command, search_path: str, run: Callable[[Command], Awaitable[Completed]]
+    ) -> Command:
+        """Return the command as it has to be started; ``run`` starts one as it is."""
+        ...
+
+
 class Host:
     """The machine below a root: reads run in this Host's single worker thread, commands in the event loop.
 
     ``environment`` is where PATH, HOME and LD_LIBRARY_PATH of commands come from; nothing else of it is passed on.
     """
 
-    def __init__(self, root: str | Path = "/", *, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: str | Path = "/",
+        *,
+        environment: Mapping[str, str] | None = None,
+        launcher: Launcher | None = None,
+    ) -> None:
         self._tree = Tree(root)
         self._environment = dict(environment or {})
+        self._launcher = launcher
         self._worker = Worker(f"host {root}")
 
     @property
@@ -127,19 +148,28 @@ class Host:
 
     async def start(self, command: Command) -> Process:
         """Start a command; one that cannot be started ends NOT_STARTED with stderr saying why."""
+        if self._launcher is not None:
+            search_path = self._environment.get("PATH", SEARCH_PATH)
+            command = await self._launcher.launched(command, search_path, self._run_as_it_is)
         return start_process(command, self._environment)
 
     async def run(self, command: Command) -> Completed:
         """Start a command and wait for its end. Cancelling kills its whole group."""
-        process = await self.start(command)
-        try:
-            return await process.wait()
-        finally:
-            await process.stop()
+        return await _end_of(await self.start(command))
+
+    async def _run_as_it_is(self, command: Command) -> Completed:
+        return await _end_of(start_process(command, self._environment))
 
     def close(self) -> None:
         """Let the worker thread end; a read that hangs is not waited for."""
         self._worker.close()
+
+
+async def _end_of(process: Process) -> Completed:
+    try:
+        return await process.wait()
+    finally:
+        await process.stop()
 
 
 def _log_records(handle: int, limit_bytes: int) -> Iterator[bytes]:

@@ -13,13 +13,14 @@ from functools import partial
 
 from probes import HcaClass, ProbeError
 from probes._active_mtu import ask_active_mtu_bytes
-from probes._endpoint import Ended, Outcome, Ready, TestRequest, Tool
+from probes._endpoint import Buffer, Ended, Outcome, Ready, TestRequest, Tool
 from probes._host import Command, Completed, Host, Process, Tree
 from probes._local_port import LocalPort, resolve_port
+from probes._nearest_gpu import nearest_gpu
 from probes._tcp_sockets import connecting, listening, read_tcp_sockets
 from probes._tool_version import ToolVersions
 from probes.readers.counters import read_counters
-from probes.tools.perftest_argv import perftest_argv
+from probes.tools.perftest_argv import needed_options, perftest_argv
 from probes.tools.pingpong import pingpong_argv
 
 TCP_PORTS = range(20000, 30000)
@@ -65,7 +66,8 @@ class LocalEndpoint:
     async def start(self, test: TestRequest) -> Ready:
         """Start the tool. A server that ended before it listened is ready with TCP port 0: ``wait`` says why.
 
-        Raises ProbeError: hca_unplanned, device_missing, port_invalid, gid_missing, peer_unplanned, tool_missing.
+        Raises ProbeError: hca_unplanned, device_missing, port_invalid, gid_missing, peer_unplanned, tool_missing,
+        gpu_missing, no_cuda_in_perftest.
         """
         self._running, self._detail = None, ""
         port = await self._resolve(test)
@@ -112,10 +114,24 @@ class LocalEndpoint:
         if tcp_port is None:
             tcp_port = await self._node.host.read(_free_tcp_port)
         ready = Ready(port.gid, port.gid_index or 0, tcp_port, port.active_mtu_bytes, port.link_layer)
-        build = pingpong_argv if test.tool is Tool.RC_PINGPONG else perftest_argv
+        build = (
+            pingpong_argv if test.tool is Tool.RC_PINGPONG else partial(perftest_argv, gpu=await self._gpu(test, port))
+        )
         wanted = replace(test, path_mtu_bytes=_path_mtu_bytes(test, port))
         argv = build(wanted, device=port.device, gid_index=port.gid_index, tcp_port=tcp_port, server=server)
         return argv, ready
+
+    async def _gpu(self, test: TestRequest, port: LocalPort) -> str:
+        """The PCI address of the GPU whose memory is tested; empty for host memory."""
+        if test.buffer is Buffer.HOST:
+            return ""
+        lacking = set(needed_options(test.buffer)) - await self._node.versions.options(test.tool, self._node.host)
+        if lacking:
+            sentence = (
+                f"{self.node}: {test.tool} without {', '.join(sorted(lacking))} found, one built with CUDA wanted"
+            )
+            raise ProbeError("no_cuda_in_perftest", sentence)
+        return await self._node.host.read(partial(nearest_gpu, device=port.device))
 
     async def _listens(self, process: Process, tcp_port: int) -> bool:
         ended = asyncio.create_task(process.wait(), name=f"end of {process.pid}")

@@ -5,7 +5,7 @@ from statistics import median
 from typing import Protocol
 
 from probes import Finding, Measured
-from probes._endpoint import Path, TestRequest, Tool
+from probes._endpoint import Buffer, Path, TestRequest, Tool
 from probes._path_counters import Allowance
 from probes._path_repeats import Tested, repeat_test
 from probes._path_report import passed, troubled, with_evidence
@@ -33,15 +33,22 @@ class BandwidthSettings(Protocol):
     def losses_at_most(self) -> float: ...
 
 
-def sent_bytes(settings: BandwidthSettings) -> int:
-    """Bytes that one run of the probe sends over its path, the warm-up included."""
-    return (settings.repeats + 1) * _iterations(settings) * settings.message * settings.queue_pairs
+def sent_bytes(settings: BandwidthSettings, runs: int | None = None) -> int:
+    """Bytes that one run of the probe sends over its path: of ``runs``, or of a warm-up and the repeats."""
+    count = settings.repeats + 1 if runs is None else runs
+    return count * _iterations(settings) * settings.message * settings.queue_pairs
 
 
 async def measure_bandwidth(path: Path, settings: BandwidthSettings, tool: Tool, metric: str) -> Iterable[Finding]:
     """Test the path and report ``metric`` in bytes per second, exactly as the tool printed it."""
-    # HCA, peer and port are filled in for each end.
-    request = TestRequest(
+    request = bandwidth_request(settings, tool)
+    tested = await repeat_test(path, request, settings.repeats, allowance=allowance_of(settings))
+    return (with_evidence(_judged(path, tested, request, metric), tested.exchanges),)
+
+
+def bandwidth_request(settings: BandwidthSettings, tool: Tool, buffer: Buffer = Buffer.HOST) -> TestRequest:
+    """The request of one run; HCA, peer and port are filled in for each end."""
+    return TestRequest(
         tool=tool,
         hca="",
         peer="",
@@ -49,10 +56,18 @@ async def measure_bandwidth(path: Path, settings: BandwidthSettings, tool: Tool,
         iterations=_iterations(settings),
         limit_seconds=settings.test_limit,
         queue_pairs=settings.queue_pairs,
+        buffer=buffer,
     )
-    allowance = Allowance(settings.errors_at_most, settings.losses_at_most)
-    tested = await repeat_test(path, request, settings.repeats, allowance=allowance)
-    return (with_evidence(_judged(path, tested, request, metric), tested.exchanges),)
+
+
+def allowance_of(settings: BandwidthSettings) -> Allowance:
+    """What the ports may count."""
+    return Allowance(settings.errors_at_most, settings.losses_at_most)
+
+
+def bandwidths(tested: Tested) -> list[float]:
+    """Bytes per second of each repeat."""
+    return [float(repeat.reading.value or 0) for repeat in tested.repeats]
 
 
 def _iterations(settings: BandwidthSettings) -> int:
@@ -64,7 +79,7 @@ def _judged(path: Path, tested: Tested, request: TestRequest, metric: str) -> Fi
     samples = tuple(counted(path, tested.repeats))
     if tested.problem:
         return troubled(path, tested.problem, samples=samples)
-    values = [float(repeat.reading.value or 0) for repeat in tested.repeats]
+    values = bandwidths(tested)
     middle = median(values)
     sentence = (
         f"{middle * 8 / 1e9:.6g} Gbit/s, median of {len(values)} runs of {request.payload_bytes} bytes"

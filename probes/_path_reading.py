@@ -1,10 +1,11 @@
 """One end's printed output as a path test needs it, whichever tool it was; None and empty stand for "not printed"."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from probes._endpoint import Outcome, TestRequest, Tool
 from probes.tools.perftest import BandwidthRow, LatencyRow, PerftestResult, parse_perftest
+from probes.tools.perftest_gpu import UNTOLD, GpuBuffer, read_gpu_buffer
 from probes.tools.pingpong import parse_pingpong
 from probes.tools.qp_address import QpAddress
 
@@ -15,7 +16,7 @@ class Reading:
 
     ``value`` is the row's own number: average bytes per second, or seconds per round trip (ping-pong) or half of one
     (latency). ``samples_seconds`` are the raw latencies. ``test`` is perftest's title; ``said`` is whether the tool
-    printed anything of its own.
+    printed anything of its own. ``gpu_buffer`` is what it said of GPU memory.
     """
 
     said: bool = False
@@ -32,6 +33,7 @@ class Reading:
     iterations: int | None = None
     value: Decimal | None = None
     samples_seconds: tuple[Decimal, ...] = ()
+    gpu_buffer: GpuBuffer = UNTOLD
 
     @property
     def exchanged(self) -> bool:
@@ -51,7 +53,8 @@ def read_outcome(request: TestRequest, outcome: Outcome | None) -> Reading:
     output = parse_perftest(outcome.stdout)
     if len(output.results) != 1:
         return Reading(said=bool(output.results), cut=len(output.results) > 1)
-    return _read_perftest(output.results[0], cut=output.truncated)
+    buffer = read_gpu_buffer(output.gpu_lines)
+    return replace(_read_perftest(output.results[0], cut=output.truncated), gpu_buffer=buffer)
 
 
 def _read_pingpong(outcome: Outcome) -> Reading:

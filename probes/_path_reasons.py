@@ -16,6 +16,9 @@ _OWN = {
     "not_as_requested": Reason("the tool ran another size or number of messages than asked for", Owner.PLATFORM),
     "hca_unplanned": Reason("the node's plan does not name this HCA", Owner.PLATFORM),
     "peer_unplanned": Reason("the node's plan does not name this peer or its address", Owner.PLATFORM),
+    "no_cuda_in_perftest": Reason("the tool was built without CUDA, so GPU memory cannot be tested", Owner.PLATFORM),
+    "gpu_missing": Reason("no GPU is there whose memory could be tested", Owner.GPU),
+    "buffer_unproven": Reason("the tool did not show that its buffer lay in GPU memory", Owner.GPU),
     "no_tcp_port": Reason("no TCP port was free for the test", Owner.PLATFORM),
 }
 PATH_REASONS: Mapping[str, Reason] = MappingProxyType({**_OWN, **TOOL_REASONS})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from probes import End, Status
-from probes._endpoint import Outcome, Tool
+from probes._endpoint import Buffer, Outcome, Tool
 from probes._path import Exchange
 from probes._path_ended import judge_ended
 from probes._path_problem import Ends, Problem, fail, unknown
@@ -55,6 +55,7 @@ def _problems(exchange: Exchange, ends: Ends) -> Iterator[Problem]:
     yield from _result_missing(*seen)
     for one in seen:
         yield from _wrong_port(one)
+        yield from _wrong_buffer(one, exchange.request.buffer)
     yield from _foreign(*seen)
     yield from _wrong_result(exchange, seen[0])
 
@@ -91,6 +92,19 @@ def _wrong_port(one: Seen) -> Iterator[Problem]:
     if reading.gid_index not in (None, ready.gid_index):
         sentence = f"{named(one.end)} used GID index {reading.gid_index}, {ready.gid_index} wanted"
         yield fail("wrong_gid", sentence, one.end)
+
+
+def _wrong_buffer(one: Seen, asked: Buffer) -> Iterator[Problem]:
+    """A test of GPU memory counts only where the tool says that it was device memory, registered as asked for."""
+    found = one.reading.gpu_buffer
+    if asked is Buffer.HOST:
+        return
+    if not found.device_memory:
+        said = repr(found.line) if found.line else "no line about it"
+        yield unknown("buffer_unproven", f"{named(one.end)} printed {said}, device memory wanted", one.end)
+    elif found.dmabuf != (asked is Buffer.CUDA_DMABUF):
+        how = "DMA-BUF" if found.dmabuf else "no DMA-BUF"
+        yield unknown("buffer_unproven", f"{named(one.end)} registered with {how}, {asked} wanted", one.end)
 
 
 def _foreign(client: Seen, server: Seen) -> Iterator[Problem]:

@@ -8,8 +8,8 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -25,13 +25,17 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One program with its arguments. The limit is in seconds of wall clock, the output limit per stream."""
+    """One program with its arguments. The limit is in seconds of wall clock, the output limit per stream.
+
+    ``cpus`` are the processors that it may run on, empty for all.
+    """
 
     argv: tuple[str, ...]
     limit_seconds: float
     output_limit_bytes: int = 1 << 20
     environment: Mapping[str, str] = field(default_factory=dict)
     niceness: int = 10
+    cpus: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +150,15 @@ class Process:
 def start_process(command: Command, inherited: Mapping[str, str]) -> Process:
     """Start the command in a session of its own, with stdin empty; one that cannot be started has ended NOT_STARTED."""
     try:
-        popen = subprocess.Popen(
-            command.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env=child_environment(command.environment, inherited),
-        )
+        with _on(command.cpus):
+            popen = subprocess.Popen(
+                command.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env=child_environment(command.environment, inherited),
+            )
     except (OSError, ValueError) as error:
         return Process(command, None, f"{command.argv[0]}: {error}")
     _be_nice(popen.pid, command.niceness)
@@ -164,6 +169,20 @@ def child_environment(wanted: Mapping[str, str], inherited: Mapping[str, str]) -
     """The allow-list: where programs and libraries are found, the C locale, and what the command itself sets."""
     kept = {name: inherited[name] for name in ("HOME", "LD_LIBRARY_PATH") if name in inherited}
     return {"PATH": inherited.get("PATH", SEARCH_PATH), **kept, "LC_ALL": "C", **wanted}
+
+
+@contextmanager
+def _on(cpus: frozenset[int]) -> Iterator[None]:
+    """A child inherits the processors of the thread that starts it, before any thread of its own."""
+    if not cpus:
+        yield
+        return
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
 
 
 def _be_nice(pid: int, niceness: int) -> None:

@@ -10,10 +10,12 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _GPU = re.compile(
     r"(?:nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|(?:gpu\.)?intel\.com/(?:gpu|i915|xe)|habana\.ai/gaudi)"
 )
-_RDMA = re.compile(
-    r"^rdma/|rdma|roce|hca|infiniband|sriov|mlnx|mellanox|connectx|cx\d|mlx|(?:^|[/_.-])(?:ib|efa|vf|vfs|nic|nics|hostdev)(?:$|[/_.\d-])",
-    re.IGNORECASE,
-)
+_RDMA = re.compile(r"rdma|infiniband|mlnx|mellanox|mlx|connectx", re.IGNORECASE)
+# What follows the slash, word by word: "nic" says something, and "nicotine" does not.
+_ENDS = r"(?:$|[_.\d-])"
+_NIC = re.compile(rf"(?:^|[_.-])(?:roce|hcas?|ib|efa|sriov|vfs?|nics?|hostdev|cx\d){_ENDS}", re.IGNORECASE)
+# Functions that a driver in user space or the kernel's network stack takes have no verbs.
+_WITHOUT_VERBS = re.compile(rf"(?:^|[_.-])(?:dpdk|vfio|uio|netdev|netdevices?|vdpa){_ENDS}", re.IGNORECASE)
 
 
 def is_extended(name: str) -> bool:
@@ -32,7 +34,10 @@ def is_gpu(name: str) -> bool:
 
 def is_rdma(name: str) -> bool:
     """Whether the name looks like that of RDMA devices or of functions of a NIC."""
-    return not is_gpu(name) and _RDMA.search(name) is not None
+    if is_gpu(name):
+        return False
+    said = name.partition("/")[2]
+    return bool(_RDMA.search(name) or (_NIC.search(said) and not _WITHOUT_VERBS.search(said)))
 
 
 def prefix_of(name: str) -> str:

@@ -53,7 +53,10 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True)
 class DaemonSet:
-    """One DaemonSet. Counts are those of its status; a pod that is Ready only proves that a process was started."""
+    """One DaemonSet. Counts are those of its status; a pod that is Ready only proves that a process was started.
+
+    ``owner`` is the object that made it, as "NicClusterPolicy/name"; empty for none.
+    """
 
     namespace: str
     name: str
@@ -64,6 +67,7 @@ class DaemonSet:
     ready: int = 0
     updated: int = 0
     misscheduled: int = 0
+    owner: str = ""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

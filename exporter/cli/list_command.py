@@ -61,9 +61,10 @@ def _as_json(word: str) -> dict[str, object]:
 
 def _print_table() -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("", "check", "probe", "what must hold")
+    # a name that is cut cannot be typed
+    table = Table("", Column("check", no_wrap=True), Column("probe", no_wrap=True), "what must hold")
     for word, check in registry.checks().items():
         here = {one.name: one.manual.partition("\n")[0] for one in registry.probes().values() if one.check == word}
         absent = dict.fromkeys(check.required, "(required; not in this version, so a decision is needed)")

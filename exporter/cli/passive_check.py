@@ -1,6 +1,7 @@
 """All passive probes of this machine, once, at the same time: nothing is sent and nothing changed."""
 
 import asyncio
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -15,7 +16,8 @@ from exporter.program.node import run_context
 from exporter.scheduler import unplanned_specs
 from exporter.settings import KnownMember, Settings
 from probes import Run
-from probes._host import Host
+from probes._host import Host, Tree
+from probes._runner import find_runner
 
 LIMIT_SECONDS = 10.0
 
@@ -52,7 +54,9 @@ async def _check(settings: Settings, environment: Mapping[str, str], specs: Sequ
 
 
 async def _run(settings: Settings, environment: Mapping[str, str], spec: ProbeSpec) -> Run:
-    host = Host(settings.host_root, environment=environment)
+    runner = find_runner(sys.executable, Tree(settings.host_root))
+    environment = runner.environment(environment) if runner else environment
+    host = Host(settings.host_root, environment=environment, launcher=runner)
     try:
         probe = build_probe(spec, registry.probes().get(spec.probe))
         limited = ProbeSpec(spec.probe, spec.id, spec.settings, limit_seconds=min(LIMIT_SECONDS, spec.limit_seconds))

@@ -25,11 +25,12 @@ def command() -> None:
 def check(context: click.Context, file: Path, *, as_json: bool) -> int:
     """Print every mistake in FILE with its line and place, and what the plan costs.
 
-    Costs: expected paths, bytes a node and hour, hours until every pair was tested. A plan that its own budget cannot
-    satisfy is refused. With --config the members of the settings are counted. Exit code: 0 usable, 1 not.
+    Costs: expected paths, bytes a node and hour, GPU seconds an hour, hours until every pair was tested. A plan that
+    its own budget cannot satisfy is refused. With --config the members of the settings are counted.
+    Exit code: 0 usable, 1 not.
     """
     from exporter.plan import PlanError
-    from exporter.plan.cost import bytes_of_run, plan_cost
+    from exporter.plan.affordable import cost_of
     from exporter.plan.load import load_plan
     from exporter.plan.membership import membership_problems
 
@@ -41,13 +42,13 @@ def check(context: click.Context, file: Path, *, as_json: bool) -> int:
     except PlanError as error:
         _print(as_json, list(error.lines), [])
         return CLOSED
-    modules = registry.probes()
-    cost = plan_cost(plan, settings.members, lambda spec: bytes_of_run(modules, spec))
+    cost = cost_of(plan, settings.members)
     notes = [] if plan.reviewed else ["reviewed: not by, on and ref, so the gate stays closed and no test runs"]
     notes += [*membership_problems(plan, settings.members)] if settings.members else []
     notes += [
         f"{one.pool}: {one.nodes} nodes, {one.paths} ordered paths a cycle, {one.bytes_per_node_per_hour:,.0f} bytes a "
-        f"node and hour, {one.hours_to_full_coverage:.3g} hours to full coverage"
+        f"node and hour, {one.gpu_seconds_per_hour:,.0f} GPU seconds an hour, "
+        f"{one.hours_to_full_coverage:.3g} hours to full coverage"
         for one in cost.pools
     ]
     _print(as_json, list(cost.problems), [*notes, f"digest {plan.digest}"])

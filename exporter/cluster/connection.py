@@ -56,8 +56,12 @@ class Connection:
             return await response.read()
 
     async def stream(self, path: str, query: Mapping[str, str], limit_seconds: float) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it comes, in small pieces, for at most ``limit_seconds``. Raises as ``get``."""
+        """Yield an empty piece once the server agrees, then the body as it comes, in small pieces.
+
+        For at most ``limit_seconds``. Raises as ``get``.
+        """
         async with self._answer("GET", _url(path, query), None, limit_seconds) as response:
+            yield b""
             while piece := await response.content.read(CHUNK_BYTES):
                 yield piece
                 # What is buffered is handed out without waiting, and others want the loop too.

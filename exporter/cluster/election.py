@@ -11,7 +11,7 @@ it starts at the seconds since 2020, above every term that was ever reached.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
@@ -24,6 +24,7 @@ from exporter.cluster.connection import Connection
 from exporter.cluster.errors import ApiRefusal, ApiUnreachable, Expired
 from exporter.cluster.wire.leases import Lease, LeaseSpec
 
+URL = "rdma-gate.io/url"
 TERMS_BEGAN = 1577836800  # 2020-01-01; a Lease's transitions are 32 bits wide
 
 _log = logging.getLogger(__name__)
@@ -46,12 +47,16 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """Who leads: ``term`` is that of the Lease as last seen, ``problem`` why it cannot be read or written."""
+    """Who leads: ``term`` is that of the Lease as last seen, ``problem`` why it cannot be read or written.
+
+    ``url`` is where its holder answers, empty where that is not told.
+    """
 
     is_leader: bool
     term: int
     holder: str
     problem: str = ""
+    url: str = ""
 
 
 class Election:
@@ -75,6 +80,7 @@ class Election:
         self._clock = clock
         self._changed = changed
         self._timing = timing
+        self.url = ""
         self._lease: Lease | None = None
         self._seen = float("-inf")
         self._leads_until = float("-inf")
@@ -86,7 +92,8 @@ class Election:
         """Who leads now; asked for before anything that only a leader may do."""
         spec = self._lease.spec if self._lease else LeaseSpec()
         leads = self._clock.monotonic() < self._leads_until
-        return Leadership(leads, spec.lease_transitions or 0, spec.holder_identity or "", self._problem)
+        url = _annotations(self._lease).get(URL, "")
+        return Leadership(leads, spec.lease_transitions or 0, spec.holder_identity or "", self._problem, url)
 
     async def run(self) -> None:
         """Be a candidate until cancelled; a Lease that is held then is given back at once."""
@@ -162,7 +169,9 @@ class Election:
             renew_time=now,
             lease_transitions=(old.lease_transitions or 0) + (not mine) if lease else self._first_term(),
         )
-        return Lease(lease.metadata if lease else {"name": self._name, "namespace": self._namespace}, spec)
+        metadata = lease.metadata if lease else {"name": self._name, "namespace": self._namespace}
+        told = {**_annotations(lease), URL: self.url} if self.url or URL in _annotations(lease) else {}
+        return Lease({**metadata, "annotations": told} if told else metadata, spec)
 
     def _first_term(self) -> int:
         known = self._lease.spec.lease_transitions or 0 if self._lease else 0
@@ -204,6 +213,10 @@ class Election:
     @property
     def _path(self) -> str:
         return f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases"
+
+
+def _annotations(lease: Lease | None) -> Mapping[str, str]:
+    return (lease.metadata.get("annotations") or {}) if lease else {}
 
 
 def _said(now: Leadership) -> str:

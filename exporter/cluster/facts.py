@@ -6,14 +6,15 @@ these namespaces; ConfigMaps by the names that plugins mount.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from exporter.clock import Clock
 from exporter.cluster import kinds
 from exporter.cluster.connection import Connection
+from exporter.cluster.count import Count
+from exporter.cluster.counts import EndedLists, counts_of
 from exporter.cluster.kinds import Found, Kind
-from exporter.cluster.named_config_maps import NamedConfigMaps
+from exporter.cluster.named_objects import CONFIG_MAPS, NAMESPACES, NamedObjects
 from exporter.cluster.reflector import Reflector
 from exporter.cluster.source import Source
 from exporter.settings import KubernetesSettings
@@ -30,18 +31,8 @@ _WHOLE: tuple[Kind[Any], ...] = (
     kinds.CLUSTER_POLICIES,
     kinds.NODE_POLICIES,
     kinds.SRIOV_STATES,
+    kinds.SRIOV_POLICIES,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """One list in numbers: its name, its objects, how often it broke off, and the seconds since the API spoke."""
-
-    source: str
-    objects: int
-    restarts: int
-    age_seconds: float
-    readable: bool
 
 
 class ClusterFacts:
@@ -62,7 +53,10 @@ class ClusterFacts:
         self._listeners: list[Callable[[], None]] = []
         self._reflectors: dict[Source[Any], Reflector[Any]] = {}
         self._tasks: dict[Source[Any], asyncio.Task[None]] = {}
-        self._config_maps = NamedConfigMaps(connection, clock, self._tell)
+        self._ended = EndedLists()
+        self._config_maps = NamedObjects(connection, CONFIG_MAPS, clock, self._tell)
+        self._namespaces = NamedObjects(connection, NAMESPACES, clock, self._tell)
+        self._namespaces.want((name, name) for name in settings.test_namespaces)
         self._plugins_moved = asyncio.Event()
         self._settled = asyncio.Event()
         self._parts: dict[object, tuple[object, Any]] = {}
@@ -83,6 +77,7 @@ class ClusterFacts:
             for source, reflector in self._reflectors.items():
                 self._tasks[source] = tasks.create_task(reflector.run(), name=f"kubernetes {source}")
             tasks.create_task(self._config_maps.run(), name="kubernetes configmaps")
+            tasks.create_task(self._namespaces.run(), name="kubernetes namespaces")
             await self._follow_plugins(tasks)
 
     def nodes(self) -> dict[str, KubeNode]:
@@ -98,11 +93,13 @@ class ClusterFacts:
             plugins=self._kept("plugins", (kinds.DAEMON_SETS,), lambda: tuple(one.fact for one in self._plugins())),
             plugin_pods=self._kept("plugin pods", (kinds.PODS, kinds.DAEMON_SETS), self._plugin_pods),
             config_maps=tuple(self._config_maps.found.values()),
+            namespaces=tuple(self._namespaces.found.values()),
             pods=self._kept("pods", (kinds.PODS,), self._test_pods),
             events=self._all(kinds.EVENTS),
             slices=self._all(kinds.SLICES),
             claims=self._all(kinds.CLAIMS),
             sriov_states=self._all(kinds.SRIOV_STATES),
+            sriov_policies=self._all(kinds.SRIOV_POLICIES),
             device_classes=self._all(kinds.CLASSES),
             attachments=self._all(kinds.ATTACHMENTS),
             nic_policies=(*self._all(kinds.CLUSTER_POLICIES), *self._all(kinds.NODE_POLICIES)),
@@ -114,15 +111,16 @@ class ClusterFacts:
         """Return what cannot be relied on now, each with the verb and what the API said."""
         limit = self._settings.stale_seconds
         lists = (reflector.unread(limit) for reflector in self._reflectors.values())
-        return tuple(dict.fromkeys((*(one for one in lists if one), *self._config_maps.unread(limit))))
+        return tuple(
+            dict.fromkeys(
+                (*(one for one in lists if one), *self._config_maps.unread(limit), *self._namespaces.unread(limit))
+            )
+        )
 
     def counts(self) -> tuple[Count, ...]:
-        """Return every list in numbers."""
-        limit = self._settings.stale_seconds
-        return tuple(
-            Count(str(source), len(one.items), one.restarts, one.age_seconds, one.unread(limit) is None)
-            for source, one in self._reflectors.items()
-        )
+        """Return every kind of object in numbers."""
+        now, stale = self._clock.now(), self._settings.stale_seconds
+        return counts_of(self._reflectors.values(), self._ended, now=now, stale_seconds=stale)
 
     def _lasting(self) -> Iterator[Source[Any]]:
         yield from (Source(kind) for kind in _WHOLE)
@@ -148,7 +146,7 @@ class ClusterFacts:
             callback()
 
     def _all_settled(self) -> bool:
-        asked = not self._plugins_moved.is_set() and self._config_maps.settled
+        asked = not self._plugins_moved.is_set() and self._config_maps.settled and self._namespaces.settled
         return asked and all(one.settled for one in self._reflectors.values())
 
     async def _follow_plugins(self, tasks: asyncio.TaskGroup) -> None:
@@ -161,7 +159,7 @@ class ClusterFacts:
             wanted = lasting | set(_sources_of(plugins))
             for source in self._reflectors.keys() - wanted:
                 self._tasks.pop(source).cancel()
-                del self._reflectors[source]
+                self._ended.add(self._reflectors.pop(source))
             for source in wanted - self._reflectors.keys():
                 self._reflectors[source] = reflector = self._reflector(source)
                 self._tasks[source] = tasks.create_task(reflector.run(), name=f"kubernetes {source}")

@@ -56,7 +56,7 @@ def _daemon_set(found: daemon_sets.DaemonSet) -> Found:
     return Found(pods.read_daemon_set(found), pods.selector_text(found.spec.selector))
 
 
-_DRA = ("/apis/resource.k8s.io/v1", "/apis/resource.k8s.io/v1beta2")
+_DRA = ("/apis/resource.k8s.io/v1", "/apis/resource.k8s.io/v1beta2", "/apis/resource.k8s.io/v1beta1")
 _NVIDIA = ("/apis/mellanox.com/v1alpha1",)
 _CORE = ("/api/v1",)
 
@@ -93,6 +93,13 @@ SRIOV_STATES = Kind[facts.SriovNodeState](
     _alone(read_operators.read_sriov_state),
     optional=True,
     page=50,
+)
+SRIOV_POLICIES = Kind[facts.SriovPolicy](
+    "sriovnetworknodepolicies.sriovnetwork.openshift.io",
+    ("/apis/sriovnetwork.openshift.io/v1",),
+    operators.SriovPolicy,
+    _alone(read_operators.read_sriov_policy),
+    optional=True,
 )
 ENDPOINT_SLICES = Kind[endpoints.EndpointSlice](
     "endpointslices.discovery.k8s.io",

@@ -5,12 +5,14 @@ Judging a thousand nodes takes a while, so it is done in a thread of its own; on
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.assignment import ProbeSpec
 from exporter.clock import Clock
 from exporter.cluster.facts import ClusterFacts
+from exporter.cluster.node_readings import NodeReadings
+from exporter.cluster.pod_allocations import PodAllocations
 from exporter.cluster.probe_runs import runs_by_node
 from exporter.ledger import Ledger
 from exporter.observe import Attempt, RunContext, attempt_run
@@ -60,6 +62,8 @@ class ClusterProbes:
         self._found: dict[tuple[str, str], tuple[Finding, ...]] = {}
         self._moved = asyncio.Event()
         self._changed = False
+        self._readings = NodeReadings(ledger, self._facts_changed)
+        self._allocations = PodAllocations(ledger, self._facts_changed)
         facts.listen(self._facts_changed)
 
     async def run(self) -> None:
@@ -99,7 +103,11 @@ class ClusterProbes:
             await self._clock.wait(asyncio.Event(), settle_seconds)
 
     async def _observe(self, one: PlannedProbe, *, is_due: bool) -> None:
-        cluster = self._facts.snapshot(one.nodes)
+        cluster = replace(
+            self._facts.snapshot(one.nodes),
+            readings=self._readings.of(one.nodes),
+            allocations=self._allocations.of(one.nodes),
+        )
         if is_due:
             self._ran[_key(one)] = (one, self._clock.monotonic())
         started = self._clock.now()

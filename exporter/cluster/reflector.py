@@ -48,6 +48,7 @@ class Reflector(Generic[F]):
         self.synced = False
         self.absent = False
         self.restarts = 0
+        self.relists = 0
         self.edition = 0
         self._connection = connection
         self._clock = clock
@@ -112,6 +113,7 @@ class Reflector(Generic[F]):
         self._verb = "list"
         found: dict[str, F] = {}
         version = await list_all(self._connection, self.source, self._served, lambda one: self._take(found, one))
+        self.relists += self.synced
         is_news = not self.synced or found != self._items
         self._items, self._since, self.synced, self.absent = found, version, True, False
         self._listened(is_news=is_news)
@@ -122,12 +124,20 @@ class Reflector(Generic[F]):
         lines = watch_lines(self._connection, self.source, self._served, self._since, randint(*WATCH_SECONDS))  # noqa: S311
         async with aclosing(lines):
             async for line in lines:
+                if line is None:
+                    self._granted()
+                    continue
                 self._listened(is_news=self._apply(line))
                 started = float("-inf")
         self._heard = self._clock.monotonic()
         if self._heard - started < SHORT_SECONDS:
             return self._failed("a watch that ended at once")
         return 0.0
+
+    def _granted(self) -> None:
+        """A watch that was refused is allowed now; where nothing happens no line may ever say so."""
+        if self._denied:
+            self._listened(is_news=True)
 
     def _apply(self, line: WatchLine) -> bool:
         if line.type == "BOOKMARK":

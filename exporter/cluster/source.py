@@ -79,8 +79,11 @@ async def list_all(connection: Connection, source: Source[Any], version: str, ta
 
 async def watch_lines(
     connection: Connection, source: Source[Any], version: str, since: str, seconds: int
-) -> AsyncGenerator[WatchLine, None]:
-    """Yield what happens after version ``since``, for about ``seconds``; an ERROR raises Expired or ApiRefusal."""
+) -> AsyncGenerator[WatchLine | None, None]:
+    """Yield None once the server agrees to be watched, then what happens after version ``since``.
+
+    It takes about ``seconds``; an ERROR raises Expired or ApiRefusal.
+    """
     query = {
         **source.query,
         "watch": "1",
@@ -90,6 +93,8 @@ async def watch_lines(
     }
     pieces = connection.stream(source.path(version), query, seconds + GRACE_SECONDS)
     async with aclosing(pieces), aclosing(_lines(pieces)) as lines:
+        await anext(pieces)
+        yield None
         async for line in lines:
             said = _line.decode(line)
             if said.type == "ERROR":

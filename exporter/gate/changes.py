@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from exporter.gate.group_results import is_of_group
 from exporter.ledger import Record
 from probes import Run
 
-FACTS = ("driver", "firmware", "kernel", "driver_version", "rdma_core", "perftest", "plugin", "image")
+FACTS = (
+    *("driver", "firmware", "kernel", "driver_version", "rdma_core", "perftest", "plugin", "image"),
+    *("nvidia", "nvidia_peermem"),
+)
 BOOT = "boot"
 Fact = str
 
@@ -53,9 +57,9 @@ def follow(histories: Histories, record: Record, node: str) -> Histories:
 
 
 def follow_all(histories: Histories, records: Iterable[Record]) -> Histories:
-    """Follow several records in the order of their receipt; those of paths tell nothing about one node."""
+    """Follow several records in the order of their receipt; those of paths and groups tell nothing of one node."""
     for record in sorted(records, key=lambda one: one.seq):
-        if ">" not in record.run.target:
+        if ">" not in record.run.target and not is_of_group(record.run.target):
             histories = follow(histories, record, record.run.target)
     return histories
 

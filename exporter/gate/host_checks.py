@@ -7,7 +7,7 @@ from exporter.gate.case import Case, decided, opened
 from exporter.gate.staleness import stale_because
 from exporter.gate.verdict import OPEN, CheckStatus, Item
 from exporter.ledger import Record
-from exporter.plan.pods import POD_CHECKS, pod_spec
+from exporter.plan.pods import POD_PROBES, counts_in_pods, is_of_cluster, pod_spec
 from probes import Finding, Status
 
 
@@ -20,7 +20,7 @@ def host_items(case: Case, spec: ProbeSpec, node: str) -> tuple[Item, ...]:
     if decision := case.not_applicable(spec.probe, node):
         return (decided(spec.probe, spec.id, node, decision),)
     pods = case.pool.test_pods
-    if pods is not None and spec.probe.partition(".")[0] in case.inputs.pod_checks & POD_CHECKS:
+    if pods is not None and _is_told_by_pods(case, spec.probe):
         items = (*_items(case, pod_spec(spec, pods), node), *_failures_of_machine(case, spec, node))
     else:
         items = tuple(_items(case, spec, node))
@@ -30,9 +30,16 @@ def host_items(case: Case, spec: ProbeSpec, node: str) -> tuple[Item, ...]:
     return items
 
 
+def _is_told_by_pods(case: Case, probe: str) -> bool:
+    """In Kubernetes; elsewhere ``pod_checks`` is empty."""
+    checks = case.inputs.pod_checks
+    within = probe.partition(".")[0] in checks or (bool(checks) and probe in POD_PROBES)
+    return within and counts_in_pods(probe)
+
+
 def unplanned_items(case: Case, check: str, node: str) -> Iterator[Item]:
     """One item for each REQUIRED probe that the pool's plan leaves out: by decision, or missing."""
-    planned = {spec.probe for spec in (*case.pool.probes, *case.pool.tests)}
+    planned = {spec.probe for spec in (*case.pool.probes, *case.pool.every_test)}
     for probe in case.inputs.checks[check].required:
         if probe in planned:
             continue
@@ -88,6 +95,7 @@ def _doubt(case: Case, record: Record) -> tuple[str, str] | None:
     run = record.run
     if run.outcome != "done" and all(finding.status == "pass" for finding in run.findings):
         return "not_done", f"{run.id}: the run ended as {run.outcome}, done wanted"
-    if run.probe.partition(".")[0] in case.inputs.pod_checks and run.vantage != "pod":
+    from_inside = run.probe.partition(".")[0] in case.inputs.pod_checks and not is_of_cluster(run.probe)
+    if from_inside and run.vantage != "pod":
         return "wrong_vantage", f"{run.id}: seen from the {run.vantage}, from inside a pod wanted"
     return None

@@ -114,20 +114,37 @@ def _hca_class(one: _Class) -> str:
 
 def check_lines(modules: Mapping[str, ProbeModule], seen: Callable[[str], Mapping[str, str]]) -> Iterator[str]:
     """Yield a line for each passive probe; one that needs more than what was ``seen`` of its settings is a comment."""
-    for module in (module for module in modules.values() if module.kind in ("host", "cluster")):
-        known = {field.name for field in fields(module.probe)}
-        settings = {key: text for key, text in seen(module.name).items() if key in known}
-        absent = [key for key in _needed(module) if key not in settings]
-        text = f"{module.name}: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}"
-        yield f"      # {text}, {' and '.join(absent)} to be agreed" if absent else f"      {text}"
+    passive = [module for module in modules.values() if module.kind in ("host", "cluster")]
+    known = {module.name: _known(module, seen(module.name)) for module in passive}
+    absent = {module.name: [key for key in _needed(module) if key not in known[module.name]] for module in passive}
+    for module in passive:
+        settings = ", ".join(f"{key}: {value}" for key, value in known[module.name].items())
+        text, judged = f"{module.name}: {{{settings}}}", _judged_probe(module)
+        if absent[module.name]:
+            yield f"      # {text}, {' and '.join(absent[module.name])} to be agreed"
+        else:
+            yield f"      # {text}, together with {judged}" if absent.get(judged) else f"      {text}"
+
+
+def _known(module: ProbeModule, seen: Mapping[str, str]) -> dict[str, str]:
+    names = {field.name for field in fields(module.probe)}
+    return {key: text for key, text in seen.items() if key in names}
+
+
+def _judged_probe(module: ProbeModule) -> str:
+    """The probe whose word this one judges, without which it has nothing to say; empty where there is none."""
+    return next((str(field.default) for field in fields(module.probe) if field.name == "of"), "")
 
 
 def path_test_lines(modules: Mapping[str, ProbeModule]) -> Iterator[str]:
-    """Yield a line for each path test of the HCAs called compute."""
+    """Yield a line for each path test of the HCAs called compute, and a comment for each collective."""
     for module in (module for module in modules.values() if module.kind == "path"):
         absent = [key for key in _needed(module) if key != "hcas"]
         mark, rest = ("# ", f", {' and '.join(absent)} to be agreed") if absent else ("", "")
         yield f"      {mark}- {{probe: {module.name}, hcas: compute}}{rest}"
+    for module in (module for module in modules.values() if module.kind == "group"):
+        groups = "groups: {nodes_per_group: 2, ranks_per_node: 8}"
+        yield f"      # - {{probe: {module.name}, {groups}, every: 6h}}, GPUs a node and a target to be agreed"
 
 
 def _seen_settings(compute: _Class) -> dict[str, str]:

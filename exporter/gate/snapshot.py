@@ -14,16 +14,18 @@ from typing import Any
 from exporter.gate.canonical import canonical_json, digest
 from exporter.gate.decisions import Decision
 from exporter.gate.explain import command_of, next_step
+from exporter.gate.group_results import is_of_group
 from exporter.gate.inputs import GateInputs
 from exporter.gate.meanings import OWNERS
 from exporter.gate.redaction import without_secrets
 from exporter.gate.snapshot_results import moment, node_snapshot
-from exporter.gate.verdict import PoolVerdict, Verdict
+from exporter.gate.verdict import Item, PoolVerdict, Verdict
 from exporter.plan import Plan
 
 FORMAT = "rdma-gate snapshot 1"
 OUTPUT_LIMIT_BYTES = 64 << 10
 NOT_APPROVED = "not approved here: a snapshot shows what was found, a person approves it elsewhere"
+HOST_MEMORY_ALONE = "host memory; GPU buffers were not used"
 SCOPE = "infrastructure readiness for RDMA only; says nothing of a model's or workload's performance"
 
 
@@ -127,6 +129,7 @@ def _coverage(verdict: Verdict) -> dict[str, Any]:
     results = [check.oldest for node in nodes for check in node.checks if check.oldest]
     states = Counter(path.state for path in verdict.paths)
     tested = len(verdict.paths) - states["missing"] - states["left_out"]
+    groups = {item.target for node in nodes for check in node.checks for item in check.items if _of_group(item)}
     return {
         "nodes_expected": len(nodes),
         "nodes_open": sum(node.is_open for node in nodes),
@@ -134,9 +137,14 @@ def _coverage(verdict: Verdict) -> dict[str, Any]:
         "paths_tested": tested,
         "paths_by_state": dict(states),
         "peers": _peers(verdict),
-        "buffers": "host memory; GPU buffers were not used",
+        "groups_tested": len(groups),
+        "buffers": "host memory on paths; GPU memory in collectives" if groups else HOST_MEMORY_ALONE,
         "oldest_result": moment(min(results, default=0.0)),
     }
+
+
+def _of_group(item: Item) -> bool:
+    return item.received > 0 and is_of_group(item.target)
 
 
 def _peers(verdict: Verdict) -> dict[str, dict[str, int]]:

@@ -62,6 +62,7 @@ def _result(item: Item, inputs: GateInputs) -> dict[str, Any]:
         "device": finding.subject.device if finding else "",
         "peer": finding.subject.peer if finding else "",
         "peer_device": finding.subject.peer_device if finding else "",
+        "group": finding.subject.group if finding else "",
         "facts": dict(finding.facts) if finding else {},
         "measured": [[one.metric, one.quantile, one.value] for one in finding.measured] if finding else [],
         "evidence": [

@@ -1,15 +1,24 @@
 """The verdict on events or on a pod's status: why the pod does not run, and whether capacity lacks.
 
-Events are best effort, so none of failure is no pass. Of several the last one counts: the pod had come so far.
+Events are best effort, so none of failure is no pass. Of several the last one counts: the pod had come so far. One that
+the pod has come past since is no failure now, nor is it a pass.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.judge.judgement import Judgement
 from exporter.judge.k8s_paste import Paste, items_of, read_paste
+from exporter.judge.k8s_recovered import (
+    Moment,
+    is_past,
+    moment_of_line,
+    moment_of_object,
+    progress_in_lines,
+    progress_in_objects,
+)
 from exporter.judge.requirements import Requirement
 from probes import Status
 from probes.resources._outcome import Outcome, classify
@@ -35,10 +44,12 @@ _BARE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One refusal as the text has it, with how often it was said."""
+    """One refusal as the text has it, with how often it was said. ``past`` says that the pod came further since."""
 
     outcome: Outcome
     count: int
+    moment: Moment
+    past: bool = False
 
 
 def judge_events(text: str, _requirements: Sequence[Requirement]) -> Judgement:
@@ -55,7 +66,13 @@ def judge_events(text: str, _requirements: Sequence[Requirement]) -> Judgement:
         return Judgement(
             KIND, Status.UNKNOWN, why, f"{KIND}: {found} found, the pod's status wanted", values, (), warnings
         )
-    last = said[-1].outcome
+    standing = [one for one in said if not one.past]
+    if not standing:
+        found = f"{said[-1].outcome.sentence[:200]}, and the pod came past that, found"
+        summary = f"{KIND}: {found}, the pod's status wanted"
+        rows = [_row(one) for one in said]
+        return Judgement(KIND, Status.UNKNOWN, "recovered", summary, values, rows, warnings)
+    last = standing[-1].outcome
     if not last.refusal.whole:
         warnings.append("the scheduler's message is cut: there may be more causes")
     summary = f"{KIND}: {last.reason or last.code}: {last.sentence[:300]}"
@@ -63,14 +80,22 @@ def judge_events(text: str, _requirements: Sequence[Requirement]) -> Judgement:
 
 
 def _said(paste: Paste) -> Iterator[Said]:
-    found = [one for item in items_of(paste.objects) for one in _in_object(item)]
-    if found:
-        yield from found
-        return
-    for reason, message in _blocks(paste.text):
+    items = list(items_of(paste.objects))
+    found = [
+        replace(one, moment=moment_of_object(place, item))
+        for place, item in enumerate(items)
+        for one in _in_object(item)
+    ]
+    progress = progress_in_objects(items) if found else progress_in_lines(paste.lines)
+    for one in found or _in_text(paste.text):
+        yield replace(one, past=is_past(one.outcome.stage, one.moment, progress))
+
+
+def _in_text(text: str) -> Iterator[Said]:
+    for reason, message, moment in _blocks(text):
         if outcome := classify(reason, message):
             repeated = _REPEATED.search(message)
-            yield Said(outcome, int(repeated[1] or repeated[2]) if repeated else 1)
+            yield Said(outcome, int(repeated[1] or repeated[2]) if repeated else 1, moment)
 
 
 def _in_object(item: Mapping[str, Any]) -> Iterator[Said]:
@@ -92,29 +117,29 @@ def _one(item: Mapping[str, Any]) -> Iterator[Said]:
     series = item.get("series")
     count = item.get("count") or (series.get("count") if isinstance(series, dict) else None) or 1
     if reason and str(item.get("type", "Warning")) != "Normal" and (found := classify(str(reason), str(message))):
-        yield Said(found, int(count) if str(count)[:9].isdigit() else 1)
+        yield Said(found, int(count) if str(count)[:9].isdigit() else 1, Moment(0))
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _blocks(text: str) -> list[tuple[str, str]]:
+def _blocks(text: str) -> list[tuple[str, str, Moment]]:
     """Each reason with the text up to the next event; long messages are often wrapped over lines."""
-    blocks: list[tuple[str, list[str]]] = []
+    blocks: list[tuple[str, list[str], Moment]] = []
     open_block = False
-    for line in text.split("\n"):
+    for place, line in enumerate(text.split("\n")):
         match = None if _ORDINARY.match(line) else _REASON.search(line)
         if match:
-            blocks.append((match[1], [line[match.end() :]]))
+            blocks.append((match[1], [line[match.end() :]], moment_of_line(place, line)))
             open_block = True
         elif _ORDINARY.match(line) or _OTHER.match(line) or not line.strip():
             open_block = False
         elif open_block:
             blocks[-1][1].append(line.strip())
     if not blocks and _BARE.search(text):
-        return [("", text.strip(" \n`'\""))]
-    return [(_plain(reason), " ".join(parts).strip(" `'\"")) for reason, parts in blocks]
+        return [("", text.strip(" \n`'\""), Moment(0))]
+    return [(_plain(reason), " ".join(parts).strip(" `'\""), moment) for reason, parts, moment in blocks]
 
 
 def _plain(reason: str) -> str:

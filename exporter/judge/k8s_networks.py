@@ -90,6 +90,17 @@ def judge_networks(networks: Networks) -> Verdict:
     return Status.PASS, "", f"networks: {named}"
 
 
+def not_attached(asked: Sequence[str], networks: Networks | None) -> Verdict | None:
+    """Say whether fewer networks were attached to a running pod than it asked for. Old versions say none at all."""
+    if networks is None:
+        sentence = "networks: no network-status of a running pod found, one wanted"
+        return Status.UNKNOWN, "network_status_missing", sentence
+    if networks.whole and len(networks.secondary) < len(asked):
+        found = f"networks: {len(networks.secondary)} attached of {', '.join(asked)} found"
+        return Status.FAIL, "secondary_network_missing", f"{found}, all {len(asked)} wanted"
+    return None
+
+
 def network_values(networks: Networks) -> dict[str, Any]:
     """The values of the attachments, those of a single one by themselves."""
     secondary = networks.secondary

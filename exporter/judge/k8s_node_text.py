@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from exporter.judge.k8s_paste import Paste, items_of
+from probes._quantity import read_quantity
+from probes._resource_names import is_rdma
 
 _HEADING = re.compile(r"^(\s*)\"?(capacity|allocatable)\"?:\s*$", re.IGNORECASE)
 _ENTRY = re.compile(r"^(\s*)\"?([\w./-]+)\"?:\s+\"?([\w.+-]+)\"?,?\s*$")
@@ -52,7 +54,7 @@ def read_nodes(paste: Paste) -> tuple[NodeText, ...]:
         return tuple(one for one in described if one.shown or one.name)
     if any(_resources_in(piece.value) for piece in paste.pieces):
         return (_from_pieces(paste),)
-    return tuple(one for one in (_from_go_maps(paste),) if one.shown)
+    return tuple(one for one in (_from_go_maps(paste), _from_lines(paste)) if one.shown)[:1]
 
 
 def _labelled_by(paste: Paste, objects: list[dict[str, Any]]) -> Iterator[NodeText]:
@@ -184,6 +186,24 @@ def _from_go_maps(paste: Paste) -> NodeText:
             label = (match[1] or "").lower() or _label_before(paste.text[: match.start()], found)
             found = _with(found, label, Section(quantities, bool(match[3])))
     return _closed(found)
+
+
+def _from_lines(paste: Paste) -> NodeText:
+    """Lines that grep left of a node: twice the same name is its capacity and, no larger, what is allocatable of it."""
+    found: dict[str, list[str]] = {}
+    for line in paste.lines:
+        if (entry := _ENTRY.match(line)) and is_rdma(entry[2]):
+            found.setdefault(entry[2], []).append(entry[3])
+    try:
+        ordered = {name: sorted(counts, key=read_quantity) for name, counts in found.items()}
+    except ValueError:
+        return NodeText()
+    if not ordered or any(len(counts) > len(_WORDS) for counts in ordered.values()):
+        return NodeText()
+    capacity = Section({name: counts[-1] for name, counts in ordered.items()}, whole=True)
+    if any(len(counts) == 1 for counts in ordered.values()):
+        return NodeText(capacity=capacity)
+    return NodeText(capacity=capacity, allocatable=Section({name: one[0] for name, one in ordered.items()}, whole=True))
 
 
 def _label_before(text: str, found: NodeText) -> str:

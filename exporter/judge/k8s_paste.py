@@ -54,7 +54,7 @@ def read_paste(raw: str) -> Paste:
         return Paste(text, objects, (), "json", True, elided)
     if objects := tuple(_yaml(bare)):
         return Paste(text, objects, (), "yaml", ended, elided)
-    return Paste(text, (), read_pieces(_LEFT_OUT.sub("", text)), "text", ended, elided)
+    return Paste(text, (), pieces_of(text), "text", ended, elided)
 
 
 def clean(raw: str) -> str:
@@ -62,6 +62,11 @@ def clean(raw: str) -> str:
     text = _ESCAPES.sub("", raw.lstrip("\ufeff")).replace("\u00a0", " ").replace("\u200b", "")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     return _FENCE.sub("", text)
+
+
+def pieces_of(text: str) -> tuple[Piece, ...]:
+    """What stands in a text of JSON, though lines in it stand for others that were left out."""
+    return read_pieces(_LEFT_OUT.sub("", text))
 
 
 def items_of(objects: tuple[Any, ...]) -> Iterator[dict[str, Any]]:

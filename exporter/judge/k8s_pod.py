@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from exporter.judge.judgement import Judgement
-from exporter.judge.k8s_networks import judge_networks, network_values, requested
-from exporter.judge.k8s_paste import read_paste
+from exporter.judge.k8s_networks import judge_networks, network_values, not_attached, requested
+from exporter.judge.k8s_paste import Paste, items_of, read_paste
 from exporter.judge.k8s_pod_text import PodText, read_pods
 from exporter.judge.requirements import Requirement
 from exporter.judge.targets import Verdict
@@ -30,7 +30,7 @@ def judge_k8s_pod(text: str, _requirements: Sequence[Requirement]) -> Judgement:
     pods = read_pods(paste)
     if not pods:
         why = "truncated" if paste.pieces or not paste.ended else "unparsable"
-        return Judgement(KIND, Status.UNKNOWN, why, f"{KIND}: no pod and no network-status found, one of them wanted")
+        return Judgement(KIND, Status.UNKNOWN, why, f"{KIND}: {_without_pod(paste)}")
     verdicts = [_verdict(one) for one in pods]
     worst = min(verdicts, key=lambda verdict: _ORDER[verdict[0]])
     rows = [_values(one) for one in pods]
@@ -39,6 +39,13 @@ def judge_k8s_pod(text: str, _requirements: Sequence[Requirement]) -> Judgement:
     if paste.elided:
         warnings.append("lines stand for text that was left out")
     return Judgement(KIND, *worst, values, rows if len(rows) > 1 else (), warnings)
+
+
+def _without_pod(paste: Paste) -> str:
+    kinds = sorted({str(one["kind"]) for one in items_of(paste.objects) if one.get("kind")})
+    if kinds:
+        return f"{', '.join(kinds)} without a pod template found, a Pod or what has the template of one wanted"
+    return "no pod and no network-status found, one of them wanted"
 
 
 def _verdict(one: PodText) -> Verdict:
@@ -53,6 +60,8 @@ def _verdict(one: PodText) -> Verdict:
             "pod_failed",
             f"{_name(one)}: Failed and no known reason found, a running pod wanted",
         )
+    if one.unhealthy:
+        return Status.FAIL, "device_unhealthy", f"{_name(one)}: {one.unhealthy} unhealthy found, healthy devices wanted"
     wrong = [reason for reason in reasons if reason not in _SAID_ONLY]
     if wrong:
         status = Status.UNKNOWN if wrong == ["not_representative"] else Status.FAIL
@@ -63,13 +72,34 @@ def _verdict(one: PodText) -> Verdict:
 def _not_certain(one: PodText, reasons: Sequence[str]) -> Verdict | None:
     """What forbids a pass of requests that are right; the networks have a verdict of their own."""
     if not one.whole:
-        return _unknown("truncated", f"{_name(one)}: a text that is cut found, the whole pod wanted")
+        return _failed_networks(one) or _unknown(
+            "truncated", f"{_name(one)}: a text that is cut found, the whole pod wanted"
+        )
     if "no_ipc_lock" in reasons:
         sentence = "no IPC_LOCK found, so the runtime's memory-lock limit decides, which the pod does not tell"
         return _unknown("no_ipc_lock", f"{_name(one)}: {sentence}")
     if one.phase in {"Pending", "Unknown"}:
         return _unknown("pod_pending", f"{_name(one)}: {one.phase} and no reason found, a running pod wanted")
-    return judge_networks(one.networks) if one.networks and one.networks.secondary else None
+    asked = requested(one.template.annotations.get(REQUEST_KEY, "")) if one.template else []
+    if asked and one.phase == "Running" and (verdict := not_attached(asked, one.networks)):
+        return verdict
+    if one.networks and one.networks.secondary and (verdict := judge_networks(one.networks))[0] is not Status.PASS:
+        return verdict
+    return _claims_alone(one)
+
+
+def _failed_networks(one: PodText) -> Verdict | None:
+    """What is wrong with the networks of a text that is cut stays wrong whatever followed."""
+    found = judge_networks(one.networks) if one.networks and one.networks.secondary else None
+    return found if found and found[0] is Status.FAIL else None
+
+
+def _claims_alone(one: PodText) -> Verdict | None:
+    """What a claim asks for stands in another object."""
+    containers = one.template.spec.containers if one.template else ()
+    if not any(container.claims for container in containers) or any(is_rdma(name) for name in asked(containers)):
+        return None
+    return _unknown("claim_not_shown", f"{_name(one)}: claims and no RDMA resource found, the claims themselves wanted")
 
 
 def _outcome(one: PodText) -> Outcome | None:

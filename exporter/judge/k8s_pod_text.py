@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.judge.k8s_networks import Networks, is_networks, read_networks
-from exporter.judge.k8s_paste import Paste, items_of
+from exporter.judge.k8s_paste import Paste, items_of, pieces_of
+from exporter.judge.k8s_pod_templates import manifests_in
 from probes.readers.multus import REQUEST_KEY, STATUS_KEYS
 from probes.resources._pod_template import PodTemplate, read_template, text
 
@@ -20,6 +21,10 @@ _HEADING = re.compile(r"^(\s+)(Limits|Requests):\s*$")
 _ENTRY = re.compile(r"^(\s+)([\w./-]+):\s+(\S+)\s*$")
 _CONTAINER = re.compile(r"^  (\S[\w.-]*):\s*$")
 _SECTION = re.compile(r"^([A-Z][\w ]*):")
+_FIRST_LINE = re.compile(r"^(?=Name:\s)", re.MULTILINE)
+_BEFORE_CONTAINERS = re.compile(
+    r"^(?:Name|Namespace|Priority|Service Account|Node|Start Time|Labels|Annotations|Status|IPs?|Controlled By):"
+)
 _REQUESTED = re.compile(rf"{re.escape(REQUEST_KEY)}:\s+(\S.*)$")
 _EVENT = re.compile(r"^\s+Warning\s+(\w\S*)\s+(?:\S+ (?:\(x\d+ over \S+\))?\s*)(?:from )?\S+\s+(\S.*)$")
 
@@ -32,6 +37,7 @@ class PodText:
     phase: str = ""
     refusals: tuple[tuple[str, str], ...] = ()
     networks: Networks | None = None
+    unhealthy: str = ""
     whole: bool = True
     described: bool = False
 
@@ -39,16 +45,17 @@ class PodText:
 def read_pods(paste: Paste) -> tuple[PodText, ...]:
     """Return every pod that the text shows."""
     if paste.objects:
-        found = [_from_object(one, paste.ended) for one in items_of(paste.objects)]
+        manifests = [one for item in items_of(paste.objects) for one in manifests_in(item)]
+        found = [_from_object(one, paste.ended) for one in manifests]
         shown = [one for one in found if one.template or one.networks or one.phase]
         if shown:
             return tuple(shown)
         whole = [networks for one in paste.objects if (networks := read_networks(one))]
         return tuple(PodText(networks=one) for one in whole)
-    if described := _described(paste):
-        return (described,)
-    if (cut := _cut_object(paste)) is not None:
-        return (cut,)
+    if described := _descriptions(paste.text):
+        return described
+    if cut := _cut_object(paste):
+        return cut
     return tuple(
         PodText(networks=read_networks(piece.value, whole=piece.whole), whole=piece.whole)
         for piece in paste.pieces
@@ -66,8 +73,20 @@ def _from_object(one: Mapping[str, Any], whole: bool) -> PodText:
         phase=text(status.get("phase", "")) if status else "",
         refusals=tuple(_refusals(status)) if status else (),
         networks=read_networks(statuses[0]) if statuses else None,
+        unhealthy=", ".join(_unhealthy(status)) if status else "",
         whole=whole,
     )
+
+
+def _unhealthy(status: Mapping[str, Any]) -> list[str]:
+    """The devices of its containers that plugin or DRA driver hold for unhealthy (ResourceHealthStatus)."""
+    return [
+        f"{text(resource.get('name', ''))} {text(device.get('resourceID', ''))}"
+        for container in _objects(status.get("containerStatuses"))
+        for resource in _objects(container.get("allocatedResourcesStatus"))
+        for device in _objects(resource.get("resources"))
+        if device.get("health") == "Unhealthy"
+    ]
 
 
 def _annotations(one: Mapping[str, Any]) -> dict[str, str]:
@@ -99,12 +118,13 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _cut_object(paste: Paste) -> PodText | None:
-    """A JSON pod that is cut: what is complete of it."""
+def _cut_object(paste: Paste) -> tuple[PodText, ...]:
+    """The pods of a JSON object that is cut: what is complete of them."""
     for piece in paste.pieces:
-        if isinstance(piece.value, dict) and (one := _from_object(piece.value, piece.whole)).template:
-            return one
-    return None
+        manifests = manifests_in(piece.value) if isinstance(piece.value, dict) else []
+        if found := tuple(pod for one in manifests if (pod := _from_object(one, piece.whole)).template):
+            return found
+    return ()
 
 
 @dataclass
@@ -118,9 +138,18 @@ class _Describe:
     ended: bool = False
 
 
-def _described(paste: Paste) -> PodText | None:
-    lines = paste.lines
-    if not any(_HEADING.match(line) for line in lines) and not any(line.startswith("Containers:") for line in lines):
+def _descriptions(pasted: str) -> tuple[PodText, ...]:
+    """Each pod of a text, which has a description after the other for several."""
+    blocks = [block for block in _FIRST_LINE.split(pasted) if block.strip()]
+    return tuple(found for block in blocks if (found := _described(block, alone=len(blocks) == 1)))
+
+
+def _described(block: str, *, alone: bool) -> PodText | None:
+    # A last line without its end may be cut.
+    lines = block.split("\n")[:-1]
+    networks = [one for piece in pieces_of(block) if (one := read_networks(piece.value, whole=piece.whole))]
+    is_next = not alone and block.startswith("Name:")
+    if not is_next and not _is_description(lines, networks):
         return None
     found = _gather(lines)
     annotations = {REQUEST_KEY: found.requested} if found.requested else {}
@@ -128,7 +157,6 @@ def _described(paste: Paste) -> PodText | None:
     manifest = {"metadata": {"name": found.fields.get("Name", ""), "annotations": annotations}}
     template = read_template({**manifest, "spec": {"containers": containers or [{"name": "?"}]}})
     own = (found.fields.get("Reason", ""), found.fields.get("Message", ""))
-    networks = [one for piece in paste.pieces if (one := read_networks(piece.value, whole=piece.whole))]
     phase = found.fields.get("Status", "")
     # What events said before it ran is past.
     refusals = () if phase in _STARTED else (own, *found.refusals)
@@ -140,6 +168,13 @@ def _described(paste: Paste) -> PodText | None:
         whole=found.ended,
         described=True,
     )
+
+
+def _is_description(lines: list[str], networks: list[Networks]) -> bool:
+    """Whether the lines are of a description, though it may be cut before its containers."""
+    if any(_HEADING.match(line) or line.startswith(("Containers:", "Namespace:")) for line in lines):
+        return True
+    return bool(networks) and any(_BEFORE_CONTAINERS.match(line) for line in lines)
 
 
 def _gather(lines: list[str]) -> _Describe:

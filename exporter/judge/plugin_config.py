@@ -17,7 +17,7 @@ from exporter.judge.targets import Verdict
 from probes import Status
 from probes.visibility._config_items import ConfiguredResource
 from probes.visibility._go_config import read_go_config
-from probes.visibility._plugin_config import PluginConfig, looks_like_config, read_config
+from probes.visibility._plugin_config import BYTE_ORDER_MARK, PluginConfig, looks_like_config, read_config
 from probes.visibility._plugin_log import PluginLog, read_plugin_log
 from probes.visibility._plugins import PluginKind
 
@@ -47,7 +47,9 @@ def judge_plugin_config(text: str, _requirements: Sequence[Requirement]) -> Judg
     """Judge a configuration (JSON, ConfigMap, operator's resource, Go print) or a log that may hold one."""
     paste = read_paste(text)
     log = read_plugin_log(paste.text)
-    configs = list(_configs(paste))
+    # Of a ConfigMap kubectl takes the mark off; in a file that the plugin itself opens it stays.
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    configs = list(_configs(paste, mark))
     is_log = not paste.objects and bool(_LOG.search(paste.text))
     values = {**_config_values(configs), **(_log_values(paste.text, log) if is_log else {})}
     verdict = _log_verdict(log, configs) if is_log else _config_verdict(paste, configs)
@@ -56,8 +58,8 @@ def judge_plugin_config(text: str, _requirements: Sequence[Requirement]) -> Judg
     return Judgement(KIND, *verdict, values, rows, [str(one) for one in mistakes if not one.grave] + _cut(paste))
 
 
-def _configs(paste: Paste) -> Iterator[PluginConfig]:
-    texts = [json.dumps(one) for one in paste.objects if isinstance(one, dict) and _is_config(one)]
+def _configs(paste: Paste, mark: str) -> Iterator[PluginConfig]:
+    texts = [mark + json.dumps(one) for one in paste.objects if isinstance(one, dict) and _is_config(one)]
     texts += [text for one in items_of(paste.objects) for text in _texts_in(one, 0)]
     yield from (read_config(text) for text in dict.fromkeys(texts))
     if not texts and not paste.objects:
@@ -95,8 +97,17 @@ def _config_verdict(paste: Paste, configs: Sequence[PluginConfig]) -> Verdict:
         return _unknown("truncated" if cut else "unparsable", wanted if cut else "no configuration found, one wanted")
     if not paste.ended:
         return _unknown("truncated", "a text that is cut found, the whole one wanted")
+    if all(config.kind is PluginKind.SRIOV and not _gives_rdma(config) for config in configs):
+        sentence = (
+            "no resource with isRdma found, so that pods get no RDMA device files, one wanted where RDMA is meant"
+        )
+        return _unknown("no_rdma_resource", sentence)
     names = ", ".join(resource.name for config in configs for resource in config.resources)
     return Status.PASS, "", f"{KIND}: {names} without a mistake; whether they are served stands in the node's status"
+
+
+def _gives_rdma(config: PluginConfig) -> bool:
+    return any(key.startswith("isRdma") for resource in config.resources for key in resource.selectors)
 
 
 def _log_verdict(log: PluginLog, configs: Sequence[PluginConfig]) -> Verdict:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from exporter.quantities import parse_bytes, parse_message_rate, parse_rate, parse_seconds
 from probes._quantity import read_whole
+from probes.readers.pci import Distance
 
 Parser = Callable[[str], Decimal | int]
 
@@ -44,6 +45,15 @@ def parse_mtu(text: str) -> Decimal:
     return Decimal(text.strip()) if text.strip().isdecimal() else Decimal(parse_bytes(text))
 
 
+def parse_distance(text: str) -> int:
+    """A distance in the words of ``nvidia-smi topo``, nearest first; ValueError names what is allowed."""
+    allowed = [far for far in Distance if far > 0]
+    found = Distance.__members__.get(text.strip().upper())
+    if found not in allowed:
+        raise ValueError(f"{text.strip()!r} found, one of {', '.join(far.name for far in allowed)} wanted")
+    return int(found)
+
+
 _PERFTEST = {
     "bandwidth": _Meaning("average_bytes_per_second", parse_rate, at_least=True),
     "message_rate": _Meaning("message_rate_per_second", parse_message_rate, at_least=True),
@@ -62,6 +72,25 @@ _PORTS = {
     "rate": _Meaning("rate_bytes_per_second", parse_rate, at_least=True),
     "mtu": _Meaning("active_mtu_bytes", parse_mtu, at_least=True),
 }
+_TOPO = {"within": _Meaning("closeness", parse_distance, at_least=False)}
+_NCCL_TESTS = {
+    "bus_bandwidth": _Meaning("bus_bandwidth_bytes_per_second", parse_rate, at_least=True),
+    "algorithm_bandwidth": _Meaning("algorithm_bandwidth_bytes_per_second", parse_rate, at_least=True),
+    "latency": _Meaning("latency_seconds", parse_seconds, at_least=False),
+    "latency_p50": _Meaning("latency_p50_seconds", parse_seconds, at_least=False),
+    "latency_p95": _Meaning("latency_p95_seconds", parse_seconds, at_least=False),
+    "latency_p99": _Meaning("latency_p99_seconds", parse_seconds, at_least=False),
+    "ranks": _Meaning("ranks", read_whole, at_least=True),
+    "size": _Meaning("size_bytes", parse_bytes, at_least=True),
+}
+_NCCL_LOG = {
+    "ranks": _Meaning("ranks", read_whole, at_least=True),
+    "rails": _Meaning("rails", read_whole, at_least=True),
+}
+_RUNTIME = {
+    "memlock": _Meaning("memlock_bytes", parse_bytes, at_least=True),
+    "shm": _Meaning("shared_memory_bytes", parse_bytes, at_least=True),
+}
 _MEANINGS: Mapping[str, Mapping[str, _Meaning]] = MappingProxyType(
     {
         "perftest": _PERFTEST,
@@ -69,6 +98,10 @@ _MEANINGS: Mapping[str, Mapping[str, _Meaning]] = MappingProxyType(
         "ibv-devinfo": _PORTS,
         "ibstat": _PORTS,
         "rdma-link": _PORTS,
+        "nccl-tests": _NCCL_TESTS,
+        "nccl-log": _NCCL_LOG,
+        "topo": _TOPO,
+        "runtime": _RUNTIME,
     }
 )
 

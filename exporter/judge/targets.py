@@ -32,6 +32,8 @@ def _met(one: Requirement, values: Mapping[str, Any]) -> str:
 
 
 def _in_words(one: Requirement, value: Decimal) -> str:
+    if one.value.startswith("bus_bandwidth"):
+        return f"{value / 1_000_000_000:.2f} GB/s"
     if one.value.endswith("bytes_per_second"):
         return f"{value / 125_000_000:.2f} Gbit/s"
     if one.value.endswith("seconds"):

@@ -81,6 +81,28 @@ DEFERRED = Family("tests_deferred_total", "Tests that the node did not run, by r
 OUTSTANDING = Family("tests_outstanding", "Tests that run on this node now.")
 TEST_PODS = Family("test_pods_outstanding", "Test pods that the gate has made and has not yet seen to be gone.")
 TEST_POD_GPUS = Family("test_pods_gpus_requested", "GPUs that these test pods ask for.")
+TEST_POD_OLDEST = Family(
+    "test_pod_oldest_created_timestamp_seconds",
+    "When the oldest test pod that is not yet gone was made, in Unix seconds; absent while there is none.",
+)
+TEST_POD_EXPIRY = Family(
+    "test_pod_first_expiry_timestamp_seconds",
+    "When the first test pod of those that are not yet gone has to be, in Unix seconds; absent while there is none.",
+)
+KUBERNETES_OBJECTS = Family("kubernetes_objects", "Objects that the gate keeps of the Kubernetes API, by kind.")
+KUBERNETES_RELISTS = Family(
+    "kubernetes_relists_total", "Lists of a kind that had to be read whole once more.", Kind.COUNTER
+)
+KUBERNETES_BREAKS = Family(
+    "kubernetes_watch_breaks_total", "Lists and watches of a kind that ended by an error.", Kind.COUNTER
+)
+KUBERNETES_HEARD = Family(
+    "kubernetes_last_heard_timestamp_seconds",
+    "When the API last spoke of a kind, in Unix seconds; the oldest of its lists.",
+)
+KUBERNETES_READABLE = Family(
+    "kubernetes_readable", "1 when all lists of a kind may be read and are not stale, 0 otherwise."
+)
 BUDGET = Family("test_budget_bytes", "Bytes that tests may send and receive an hour, by the plan.")
 BUDGET_LEFT = Family("test_budget_left_bytes", "Bytes that tests may still send and receive now.")
 LOOP_LAG = Family("event_loop_lag_seconds", "The longest delay of the event loop in the last minute.")

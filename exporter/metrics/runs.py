@@ -50,12 +50,13 @@ def passes(record: Record) -> bool:
 
 
 def failure_points(records: Iterable[Record]) -> list[Point]:
-    """Return one point for each finding that fails or cannot tell."""
+    """Return one point for each finding that fails or cannot tell; that of a group for each node it may be about."""
     return [
-        Point(_failure_labels(record, finding), 1.0)
+        Point({**_failure_labels(record, finding), "node": node}, 1.0)
         for record in records
         for finding in record.run.findings
         if finding.status is not Status.PASS
+        for node in _nodes_of(finding)
     ]
 
 
@@ -99,6 +100,13 @@ def target_points(records: Iterable[Record]) -> dict[Family, list[Point]]:
     }
 
 
+def _nodes_of(finding: Finding) -> tuple[str, ...]:
+    if not finding.subject.group:
+        return (finding.subject.node,)
+    blamed = tuple(dict.fromkeys(end.node for end in finding.about))
+    return blamed or tuple(finding.facts.get("nodes", finding.subject.node).split(","))
+
+
 def _failure_labels(record: Record, finding: Finding) -> dict[str, str]:
     run, subject = record.run, finding.subject
     return {
@@ -140,6 +148,7 @@ def _target_labels(record: Record, subject: Subject, target: Any, facts: Mapping
         "metric": target.metric,
         "quantile": f"{target.quantile:g}" if target.quantile else "",
         "bound": "at_least" if target.at_least is not None else "at_most",
+        **({"group": subject.group} if subject.group else {}),
     }
     return tuple(labels.items())
 

@@ -1,19 +1,23 @@
 """Where a test pod is due: on nodes that could run the workload now, first where it is longest since the last. Pure.
 
 A pod that did not pass is tried again sooner, but never at once: a template that no kubelet admits would otherwise
-bring one failed pod after the other.
+bring one failed pod after the other. So is one on a node of which some devices were in no pod yet.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from exporter.cluster.maintenance import maintenance_of
 from exporter.ledger import Key, Record
 from exporter.plan import PlannedPods, Pool
 from exporter.plan.pods import POD_PROBE
+from exporter.pods.labels import label_value
 from probes import Status
 from probes._cluster import KubeNode
+from probes._pod_allocation import SAMPLE, sample_of_text
 
 RETRY_SECONDS = 600.0
+DULL_PODS = 3
+COLLECTED, INCOMPLETE = "placement.allocations", "alloc_sample_incomplete"
 # Whatever plans say: each pod costs the API a request a second.
 HARD_CAP = 64
 
@@ -25,9 +29,39 @@ def due_nodes(
     pods = pool.test_pods
     if pods is None:
         return []
-    last = {node: _last(records, node) for node in nodes if node in cluster and _can_run(cluster[node])}
-    due = [node for node, record in last.items() if record is None or now - record.received >= _pause(record, pods)]
+    able = [node for node in nodes if node in cluster and _can_run(cluster[node])]
+    last, eager = {node: _last(records, node) for node in able}, eager_nodes(pool, able, records)
+    due = [node for node, record in last.items() if not record or now - record.received >= _pause(record, pods, eager)]
     return sorted(due, key=lambda node: (_received(last[node]), node))
+
+
+def eager_nodes(pool: Pool, nodes: Iterable[str], records: Mapping[Key, Record]) -> frozenset[str]:
+    """Return the nodes of which some devices were in no pod yet, while the last pods have brought new ones."""
+    ids = [spec.id for spec in pool.probes if spec.probe == COLLECTED]
+    places = ((node, record) for node in nodes for one in ids if (record := records.get((COLLECTED, one, node))))
+    return frozenset(node for node, record in places if _lacks_more(record))
+
+
+def _lacks_more(record: Record) -> bool:
+    finding = record.run.findings[0]
+    sample = sample_of_text(finding.facts.get(SAMPLE, ""))
+    return finding.reason == INCOMPLETE and sample is not None and sample.dull < DULL_PODS
+
+
+def free_nodes(
+    pool: Pool, nodes: Iterable[str], due: Iterable[str], there: Mapping[str, str], left: Sequence[str]
+) -> list[str]:
+    """Return the nodes of ``due`` that may have a pod now.
+
+    ``there`` says of which pool the pod on a node is, ``left`` are the node labels of pods in nobody's care: one that
+    does not end, as while it is stuck in Terminating, has its node's devices still.
+    """
+    if pool.test_pods is None:
+        return []
+    own = {label_value(node) for node in nodes}
+    taken = sum(name == pool.name for name in there.values()) + sum(label in own for label in left)
+    free = [node for node in due if node not in there and label_value(node) not in left]
+    return free[: room(pool.test_pods, taken, len(there) + len(left))]
 
 
 def room(pods: PlannedPods, there: int, there_in_all: int) -> int:
@@ -43,8 +77,8 @@ def _last(records: Mapping[Key, Record], node: str) -> Record | None:
     return records.get((POD_PROBE, POD_PROBE, node))
 
 
-def _pause(record: Record, pods: PlannedPods) -> float:
-    passed = all(finding.status is Status.PASS for finding in record.run.findings)
+def _pause(record: Record, pods: PlannedPods, eager: frozenset[str]) -> float:
+    passed = record.run.target not in eager and all(one.status is Status.PASS for one in record.run.findings)
     return pods.every_seconds if passed else min(pods.every_seconds, RETRY_SECONDS)
 
 

@@ -6,6 +6,7 @@ one before left behind.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 OWNER = "rdma-gate.io/owner"
@@ -42,6 +43,12 @@ class Mark:
             PURPOSE: TEST,
             EXPIRES: str(int(self.expires)),
         }
+
+
+def expiry_of(labels: Mapping[str, str]) -> float | None:
+    """Return until when a pod with these labels may be there, in Unix seconds; None where they do not tell."""
+    text = labels.get(EXPIRES, "")
+    return float(text) if text.isdecimal() else None
 
 
 def owner_selector(owner: str) -> str:

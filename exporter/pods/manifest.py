@@ -43,7 +43,7 @@ LEFT_OUT_OF_CONTAINER = (
 LEFT_OUT_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 COMMAND = (
     f"{RUNNER}/ld.so",
-    *("--library-path", f"{RUNNER}/lib"),
+    *("--library-path", f"{RUNNER}/glibc:{RUNNER}/lib:{RUNNER}/gcc"),
     *(f"{RUNNER}/bin/python3", "-I", "-S", "-B", "-m", "exporter"),
     *("serve", "--config", f"{SETTINGS}/rdma-gate.yaml"),
 )

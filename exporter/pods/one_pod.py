@@ -136,11 +136,11 @@ class OnePod:
     async def _told(self, life: PodLife) -> PodLife:
         course, events = self._course, tuple[Event, ...]()
         reported = course.reported_at is not None
-        if not reported:
-            try:
-                events = await self.api.events(course.pod)
-            except FAILURES as error:
-                _log.debug("events of %s: %s", course.pod, error)
+        try:
+            # What went wrong on the way of a pod that came through in the end is worth a look as well.
+            events = await self.api.events(course.pod)
+        except FAILURES as error:
+            _log.debug("events of %s: %s", course.pod, error)
         return replace(
             life,
             pod=course.pod,

@@ -38,4 +38,5 @@ async def ask_for_end(api: PodsApi, pod: Pod, limit_seconds: float) -> None:
         async with asyncio.timeout(limit_seconds):
             await api.delete(pod, limit_seconds)
     except (*FAILURES, TimeoutError) as error:
-        _log.warning("%s: %s found, its deletion wanted; the next gate that leads removes it", pod, error)
+        why = str(error) or "no answer in time"
+        _log.warning("%s: %s found, its deletion wanted; the next gate that leads removes it", pod, why)

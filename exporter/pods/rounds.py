@@ -21,12 +21,13 @@ from exporter.plan import Plan, PlannedPods, Pool
 from exporter.plan.pods import fresh_of
 from exporter.pods.api import PodsApi
 from exporter.pods.course import Patience
-from exporter.pods.due import due_nodes, room
-from exporter.pods.labels import NODE, label_value
+from exporter.pods.due import due_nodes, free_nodes
+from exporter.pods.held import Outstanding
+from exporter.pods.labels import NODE
 from exporter.pods.leftovers import Leftovers
 from exporter.pods.making import Making
 from exporter.pods.one_pod import OnePod
-from exporter.pods.outstanding import Outstanding, outstanding_of
+from exporter.pods.outstanding import outstanding_of
 from exporter.pods.pod_assignment import pod_assignment
 from exporter.pods.reports import Listening, outcome_run
 from exporter.settings import KnownMember
@@ -156,9 +157,8 @@ class PodTests:
                 continue
             names, now = moment.nodes.get(pool.name, ()), self._clock.now()
             due = due_nodes(pool, names, moment.cluster, self._ledger.latest(), now=now)
-            free = [node for node in due if node not in self._there and label_value(node) not in left]
-            there = sum(one.pool == pool.name for one in self._there.values())
-            for node in free[: room(pool.test_pods, there, len(self._there) + len(left))]:
+            pool_of = {node: one.pool for node, one in self._there.items()}
+            for node in free_nodes(pool, names, due, pool_of, left):
                 yield pool, pool.test_pods, node
 
     def _begin(

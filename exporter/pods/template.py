@@ -1,4 +1,4 @@
-"""Of whatever makes pods (a Deployment, a Job, a CronJob, a JobSet ...), the pod that it would make, as plain data."""
+"""Of whatever makes pods (a Deployment, a Job, a CronJob ...), the pod that it would make, as plain data."""
 
 import copy
 from collections.abc import Mapping

@@ -39,5 +39,5 @@ class Coverage:
 def coverage_of(plan: Plan | None, pool: str, now: float) -> Coverage:
     """Return the coverage of that pool under the plan."""
     pools = [one for one in (plan.pools if plan else ()) if one.name == pool]
-    specs = (spec for one in pools for spec in (*one.probes, *pod_specs(one), *one.tests))
+    specs = (spec for one in pools for spec in (*one.probes, *pod_specs(one), *one.every_test))
     return Coverage({(spec.probe, spec.id): spec.fresh_seconds for spec in specs}, now)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from exporter import registry
 from exporter.assignment import Claim
 from exporter.clock import Clock
+from exporter.cluster import agentless
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
 from exporter.cluster.departures import Departures
@@ -15,9 +16,12 @@ from exporter.cluster.election import Election, Leadership
 from exporter.cluster.facts import ClusterFacts
 from exporter.cluster.maintenance import maintenance_of
 from exporter.cluster.membership import Membership
+from exporter.cluster.own_url import own_url
 from exporter.cluster.probe_loop import ClusterProbes, PlannedProbe
+from exporter.fabric.node_client import Address
 from exporter.gate.inputs import GateNode, MemberState
 from exporter.gate.verdict import Verdict
+from exporter.keys import node_key
 from exporter.ledger import Ledger
 from exporter.outward.outward import Outward
 from exporter.plan import Plan
@@ -35,6 +39,7 @@ LOOK_EVERY_SECONDS = 10.0
 @dataclass(frozen=True, slots=True)
 class _Seen:
     members: tuple[KnownMember, ...] = ()
+    agentless: frozenset[str] = frozenset()
     leadership: Leadership | None = None
     out_of_service: Mapping[str, str] | None = None
     problems: tuple[str, ...] = ()
@@ -56,6 +61,7 @@ class InCluster:
         self.known: Callable[[], tuple[KnownMember, ...]] = tuple
         self.pods: PodTests | None = None
         self._clock = clock
+        self._settings, self._environment = settings, environment
         self.connection = self._connection = Connection(configure_by(kubernetes, environment), clock.monotonic)
         self.facts = ClusterFacts(self._connection, kubernetes, clock, is_plugin=_looks_like_plugin)
         self._membership = Membership(self._connection, kubernetes, clock, self._move)
@@ -73,7 +79,7 @@ class InCluster:
 
     @property
     def members(self) -> tuple[KnownMember, ...]:
-        """The nodes that run rdma-gate, with the labels of their Node objects."""
+        """The nodes that run rdma-gate, or should by the plan, with the labels of their Node objects."""
         return self._seen.members
 
     @property
@@ -105,6 +111,9 @@ class InCluster:
             return replace(node, state=MemberState.MAINTENANCE, detail=why)
         if why := self._departures.why(node.name):
             return replace(node, state=MemberState.MISSING, detail=why)
+        # The settings may name a member that the Service does not.
+        if node.state is MemberState.MISSING and node.name in self._seen.agentless:
+            return replace(node, detail=agentless.WHY)
         return node
 
     def forget_departed(self) -> None:
@@ -121,8 +130,17 @@ class InCluster:
         now = self.leadership
         return (Claim(before.gate, now.term), True) if now.is_leader else (before, False)
 
+    def predecessor(self, master: bytes) -> Address | None:
+        """Return where the gate that leads answers; None while that is this one, or cannot be told."""
+        now = self.leadership
+        if now.is_leader or not now.url or not now.holder or not master:
+            return None
+        node = now.holder.rpartition("_")[0]
+        return Address(node, now.url, node_key(master, node))
+
     async def run(self) -> None:
         """Read, be a candidate, and probe until cancelled; the Lease is then given back."""
+        self._election.url = await asyncio.to_thread(own_url, self._settings, self._environment)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for name, action in (
@@ -155,8 +173,12 @@ class InCluster:
         reasons = {name: maintenance_of(node) for name, node in nodes.items()}
         members_unread = self._membership.unread
         unread = (*self.facts.unread(), *((members_unread,) if members_unread else ()))
+        members = self._departures.follow(self._membership.members(nodes), nodes)
+        # Before the Service was read no node has a pod.
+        without = agentless.agentless(self.plan(), members, nodes) if self._membership.synced else ()
         return _Seen(
-            members=self._departures.follow(self._membership.members(nodes), nodes),
+            members=(*members, *without),
+            agentless=frozenset(one.name for one in without),
             leadership=self._election.leadership,
             out_of_service={name: why for name, why in reasons.items() if why},
             problems=tuple(f"kubernetes: {one}" for one in unread),

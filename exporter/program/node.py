@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -10,7 +12,8 @@ import msgspec
 from exporter import __version__, registry
 from exporter.assignment import Assignment, Claim, ProbeSpec
 from exporter.clock import Clock
-from exporter.fabric.port_load import measure_load
+from exporter.fabric.port_load import measure_load, measure_loads
+from exporter.fabric.running_bursts import RunningBursts
 from exporter.fabric.running_tests import RunningTests
 from exporter.guard import Guard
 from exporter.ledger import Ledger
@@ -18,10 +21,14 @@ from exporter.metrics.own import OwnCost
 from exporter.observe import RunContext
 from exporter.scheduler import Scheduler
 from exporter.settings import Settings
+from probes._burst_node import BurstNode
 from probes._endpoint import Refused
 from probes._host import Host, Tree
 from probes._local_endpoint import LocalEndpoint, LocalNode
+from probes._local_group import LocalGroupEndpoint, remove_left_over
+from probes._runner import find_runner
 from probes._tool_version import ToolVersions
+from probes.readers.gpu import read_gpus
 from probes.readers.netlink import watch
 from probes.readers.optional import optional_text
 
@@ -36,7 +43,8 @@ class NodeRole:
     def __init__(self, settings: Settings, ledger: Ledger, clock: Clock, environment: Mapping[str, str]) -> None:
         self.settings = settings
         self._ledger = ledger
-        self._environment = environment
+        self._runner = find_runner(sys.executable, Tree(settings.host_root))
+        self._environment = environment = self._runner.environment(environment) if self._runner else environment
         self._given: Assignment | None = None
         self._assignment_file = settings.state_dir / "assignment.json"
         self._test_host = self._open_host()
@@ -56,6 +64,12 @@ class NodeRole:
             spent=self._spent,
         )
         self.tests = RunningTests(self.guard, lambda hca: LocalEndpoint(self._local, hca))
+        self.bursts = RunningBursts(
+            self.guard,
+            lambda: self.assignment,
+            lambda: LocalGroupEndpoint(self._burst_node()),
+            partial(measure_loads, self._local),
+        )
         self.context = run_context(settings)
         open_host: Callable[[], Host] = self._open_host
         self.scheduler = Scheduler(
@@ -110,10 +124,12 @@ class NodeRole:
 
     async def run(self) -> None:
         """Probe and supervise tests until cancelled."""
+        remove_left_over(self.settings.state_dir)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.scheduler.run(), name="scheduler")
                 tasks.create_task(self.tests.supervise(), name="supervise tests")
+                tasks.create_task(self.bursts.supervise(), name="supervise bursts")
         finally:
             self._test_host.close()
 
@@ -155,8 +171,18 @@ class NodeRole:
         members = self.assignment.members if self.assignment else ()
         return next((one.addresses for one in members if one.name == member), {})
 
+    def _burst_node(self) -> BurstNode:
+        return BurstNode(
+            self.settings.node,
+            self._test_host,
+            partial(read_gpus, self._test_host),
+            self.settings.bursts.over(self._environment),
+            search_path=self._environment.get("PATH", ""),
+            directory=self.settings.state_dir,
+        )
+
     def _open_host(self) -> Host:
-        return Host(self.settings.host_root, environment=self._environment)
+        return Host(self.settings.host_root, environment=self._environment, launcher=self._runner)
 
     def _spent(self) -> None:
         self._ledger.dirty = True

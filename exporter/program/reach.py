@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from exporter.assignment import Claim
 from exporter.fabric.expected import PathEnd
-from exporter.fabric.guarded import GuardedEndpoint, OwnSlots
+from exporter.fabric.guarded import GuardedEndpoint, GuardedGroupEndpoint, OwnSlots
 from exporter.fabric.held import NodeSlots
 from exporter.fabric.node_client import NodeClient
-from exporter.fabric.remote import RemoteEndpoint, RemoteSlots
+from exporter.fabric.remote import RemoteEndpoint, RemoteGroupEndpoint, RemoteSlots
 from exporter.program.node import NodeRole
 from exporter.slots import Lease
-from probes._endpoint import Endpoint, Outcome, Ready, Refused, TestRequest, Unreachable
+from probes._endpoint import Endpoint, Refused, TestRequest, Unreachable
+from probes._group import BurstRequest, GroupEndpoint
 
 
 class PodEnds(Protocol):
@@ -56,6 +57,13 @@ class GateReach:
         client = self._client(end.node, end.hca)
         return RemoteEndpoint(client, end.hca, lease) if isinstance(client, NodeClient) else client
 
+    def group_endpoint(self, node: str, lease: str) -> GroupEndpoint:
+        """Return an endpoint for a node's part of collectives."""
+        if self.own is not None and node == self.own.settings.node:
+            return GuardedGroupEndpoint(node, self.own.bursts, lease)
+        client = self._client(node)
+        return RemoteGroupEndpoint(client, lease) if isinstance(client, NodeClient) else client
+
     def _client(self, node: str, hca: str = "") -> "NodeClient | _Gone":
         pods = self.pods()
         if pods is not None and pods.serves(node):
@@ -79,10 +87,10 @@ class _Gone:
     async def give_back(self, name: str) -> None:
         return
 
-    async def start(self, test: TestRequest) -> Ready:
+    async def start(self, test: TestRequest | BurstRequest) -> NoReturn:
         raise self.error
 
-    async def wait(self) -> Outcome:
+    async def wait(self) -> NoReturn:
         raise self.error
 
     async def stop(self) -> None:

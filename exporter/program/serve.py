@@ -6,6 +6,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -89,6 +90,7 @@ class Program:
             scrape=self._scrape,
             verifier=Verifier(self._keys.own, self._clock.now) if self._keys.own else None,
             tests=node.tests if node else None,
+            bursts=node.bursts if node else None,
             assign=node.assign if node else None,
             pause=node.pause if node else gate.pause if gate else None,
             view=(lambda: gate.view) if gate else None,
@@ -156,17 +158,15 @@ class Program:
         return self.node.assignment.pool if self.node and self.node.assignment else ""
 
     def _cost(self) -> OwnCost:
-        if self.node is not None:
-            return self.node.cost()
+        cost = self.node.cost() if self.node else OwnCost()
         if self.gate is None:
-            return OwnCost()
-        pods = self.gate.cluster.pods if self.gate.cluster else None
-        there = pods.outstanding if pods else None
-        return OwnCost(
-            deferrals=self.gate.tester.deferrals,
-            test_pods=there.pods if there else None,
-            test_pod_gpus=there.gpus if there else None,
-        )
+            return cost
+        if self.node is None:
+            cost = replace(cost, deferrals=self.gate.tester.deferrals)
+        if (cluster := self.gate.cluster) is None:
+            return cost
+        there = cluster.pods.outstanding if cluster.pods else None
+        return replace(cost, test_pods=there, kinds=cluster.facts.counts())
 
 
 def _check_listen(settings: Settings, keys: Keys) -> None:

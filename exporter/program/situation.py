@@ -1,16 +1,18 @@
 """Between verdict and tests: which paths a verdict needs, and what the tester must know of the verdict."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from exporter import registry
+from exporter.fabric.group_outlook import GroupOutlook
 from exporter.fabric.outlook import Outlook, Situation
 from exporter.fabric.planned_paths import hca_class_of
 from exporter.gate.changes import Histories
 from exporter.gate.decide import decide
-from exporter.gate.inputs import GateInputs, GatePath, MemberState
+from exporter.gate.inputs import GateGroup, GateInputs, GatePath, MemberState
 from exporter.gate.snapshot import Taking, snapshot_bytes, take_snapshot
-from exporter.gate.verdict import Verdict
+from exporter.gate.verdict import CheckStatus, Verdict
 from exporter.plan import Plan
 from exporter.program.gate_view import view_of
 from exporter.settings import KnownMember
@@ -38,6 +40,24 @@ def planned_paths(outlook: Outlook) -> tuple[GatePath, ...]:
                     hcas=hcas,
                 )
     return tuple(found.values())
+
+
+def expected(outlook: Callable[[], Outlook] | None, groups: Callable[[], GroupOutlook] | None) -> dict[str, Any]:
+    """Return the paths and groups that a verdict needs, as its inputs; both outlooks are None without a plan."""
+    return {
+        "paths": planned_paths(outlook()) if outlook else (),
+        "groups": planned_groups(groups()) if groups else (),
+    }
+
+
+def planned_groups(outlook: GroupOutlook) -> tuple[GateGroup, ...]:
+    """Return the groups that the plan's collective tests have now."""
+    return tuple(
+        GateGroup(group.target, group.name, group.nodes, pool.name, test.spec.id)
+        for pool in outlook.plan.pools
+        for test in pool.group_tests
+        for group in outlook.expected(pool, test)
+    )
 
 
 def judge_and_show(
@@ -72,4 +92,13 @@ def situation_of(
         unready={node.node: node.state for node in nodes if node.state != MemberState.REACHABLE},
         changed={name: history.changed for name, history in histories.items()},
         paused=paused,
+        ruled_out=frozenset(_ruled_out(verdict)),
     )
+
+
+def _ruled_out(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """Nodes with the probes that do not apply to them, by decision."""
+    for node in (node for pool in verdict.pools for node in pool.nodes):
+        for item in (item for check in node.checks for item in check.items):
+            if item.status is CheckStatus.NOT_APPLICABLE:
+                yield node.node, item.probe

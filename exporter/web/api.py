@@ -1,5 +1,6 @@
 """What gate and node ask each other: records, assignments, tests, evidence, pause."""
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -7,8 +8,10 @@ import msgspec
 from aiohttp import web
 
 from exporter.assignment import Assignment, Claim
+from exporter.fabric.carried import carried_numbers, carried_page
+from exporter.fabric.running_bursts import RunningBursts
 from exporter.fabric.running_tests import RunningTests
-from exporter.fabric.wire import QUEUE_SECONDS, WAIT_SECONDS, LeaseState, Records, StartTest
+from exporter.fabric.wire import QUEUE_SECONDS, WAIT_SECONDS, LeaseState, Records, StartBurst, StartTest
 from exporter.ledger import Ledger
 from exporter.slots import Lease
 from exporter.web.problems import problem
@@ -38,6 +41,10 @@ async def get_records(request: web.Request) -> web.Response:
     if request.query.get("epoch", ledger.epoch) != ledger.epoch:
         after = 0
     records = await ledger.after(after, HEARTBEAT_SECONDS)
+    if "carried" in request.query:
+        # A gate that waits to lead has the nodes tell it the rest.
+        page, seq = carried_page(records, ledger.seq)
+        return _json(Records(ledger.epoch, seq, page, ledger.now(), carried_numbers(ledger.tokens)))
     return _json(Records(ledger.epoch, ledger.seq, records, ledger.now()))
 
 
@@ -68,17 +75,29 @@ async def post_test(request: web.Request) -> web.Response:
 
 async def get_test(request: web.Request) -> web.Response:
     """Answer with the outcome, or with 204 while the test still runs."""
-    name = request.match_info["id"]
-    try:
-        outcome = await _tests(request).wait(name, WAIT_SECONDS)
-    except KeyError:
-        return problem(HTTPStatus.NOT_FOUND, "unknown_test", f"test {name}: not known here, a started one wanted")
-    return web.Response(status=HTTPStatus.NO_CONTENT) if outcome is None else _json(outcome)
+    return await _outcome(request, _tests(request).wait)
 
 
 async def delete_test(request: web.Request) -> web.Response:
     """Stop a test; one that is over stays over."""
     await _tests(request).stop(request.match_info["id"])
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def post_burst(request: web.Request) -> web.Response:
+    """Start this node's part of a burst and answer once its unique id is known."""
+    start = msgspec.json.decode(await request.read(), type=StartBurst)
+    return _json(await _bursts(request).start(start.request, start.lease))
+
+
+async def get_burst(request: web.Request) -> web.Response:
+    """Answer with the outcome, or with 204 while ranks still run."""
+    return await _outcome(request, _bursts(request).wait)
+
+
+async def delete_burst(request: web.Request) -> web.Response:
+    """Stop a burst; one that is over stays over."""
+    await _bursts(request).stop(request.match_info["id"])
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -130,6 +149,19 @@ async def get_snapshot(request: web.Request) -> web.Response:
 
 def _tests(request: web.Request) -> RunningTests:
     return _there(request.app[SERVICES].tests, "tests")
+
+
+def _bursts(request: web.Request) -> RunningBursts:
+    return _there(request.app[SERVICES].bursts, "bursts")
+
+
+async def _outcome(request: web.Request, wait: Callable[[str, float], Awaitable[Any]]) -> web.Response:
+    name = request.match_info["id"]
+    try:
+        outcome = await wait(name, WAIT_SECONDS)
+    except KeyError:
+        return problem(HTTPStatus.NOT_FOUND, "unknown_test", f"test {name}: not known here, a started one wanted")
+    return web.Response(status=HTTPStatus.NO_CONTENT) if outcome is None else _json(outcome)
 
 
 def _there(service: T | None, what: str) -> T:

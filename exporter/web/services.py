@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from exporter.assignment import Assignment
+from exporter.fabric.running_bursts import RunningBursts
 from exporter.fabric.running_tests import RunningTests
 from exporter.keys import Message
 from exporter.ledger import Ledger
@@ -40,6 +41,7 @@ class Services:
     scrape: Scrape
     verifier: Verifier | None = None
     tests: RunningTests | None = None
+    bursts: RunningBursts | None = None
     assign: Callable[[Assignment], None] | None = None
     pause: Callable[[bool, str], None] | None = None
     view: Callable[[], GateView] | None = None

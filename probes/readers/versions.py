@@ -13,7 +13,10 @@ NVIDIA = re.compile(r"Kernel Module(?: for \S+)?\s+([\d.]+)")
 
 
 def read_versions(tree: Tree) -> Mapping[str, str]:
-    """By name: ``kernel``, ``rdma_core``, ``mlx5_core`` (out-of-tree drivers only), ``nvidia``, ``nvidia_open``."""
+    """By name: ``kernel``, ``rdma_core``, ``nvidia``, ``nvidia_open``, and modules that tell a version of their own.
+
+    These are ``mlx5_core`` (out-of-tree drivers only) and ``nvidia_peermem`` (when loaded).
+    """
     nvidia = optional_text(tree, "/proc/driver/nvidia/version")
     found = NVIDIA.search(nvidia)
     return {
@@ -21,6 +24,7 @@ def read_versions(tree: Tree) -> Mapping[str, str]:
         "rdma_core": _rdma_core(tree),
         "mlx5_core": optional_text(tree, "/sys/module/mlx5_core/version"),
         "nvidia": found[1] if found else optional_text(tree, "/sys/module/nvidia/version"),
+        "nvidia_peermem": optional_text(tree, "/sys/module/nvidia_peermem/version"),
         "nvidia_open": ("yes" if "Open Kernel Module" in nvidia else "no") if nvidia else "",
     }
 

@@ -39,6 +39,7 @@ REASONS: Mapping[str, Reason] = {
     "plugin_gone": Reason("the kubelet knows the resource but its plugin is gone", Owner.PLATFORM),
     "plugin_not_reported": Reason("the plugin has not reported since the kubelet restarted", Owner.PLATFORM),
     "runtime_handler_missing": Reason("the container runtime lacks the pod's runtime class", Owner.PLATFORM),
+    "security_profile_missing": Reason("the node lacks the pod's seccomp or AppArmor profile", Owner.PLATFORM),
     "cdi_unresolved": Reason("the runtime does not know the CDI devices it was given", Owner.PLATFORM),
     "device_injection_failed": Reason("a device file that the plugin named is not on the host", Owner.PLATFORM),
     "gpu_runtime_failed": Reason("the GPU container runtime failed", Owner.GPU),

@@ -53,6 +53,13 @@ RULES = (
     _rule("out_of_resource", "scheduler_race", Stage.ADMISSION, r"^OutOf", _ANY, shortage=True),
     _rule("out_of_resource", "scheduler_race", Stage.ADMISSION, _ANY, r"didn't have enough resource", shortage=True),
     _rule("wrong_node", "node_affinity", Stage.ADMISSION, r"^NodeAffinity$|^NodeShutdown$", _ANY),
+    _rule(
+        "image_not_pulled",
+        "image",
+        Stage.START,
+        r"^(?:Failed|BackOff|)$",
+        r"Failed to pull image|Error: (?:ErrImage|ImagePull|InvalidImage)|Back-off pulling image",
+    ),
     _rule("admission_error", "devices_unavailable", Stage.ADMISSION, _ADMISSION, r"devices unavailable", shortage=True),
     _rule("admission_error", "no_healthy_devices", Stage.ADMISSION, _ADMISSION, r"no healthy devices present"),
     _rule(
@@ -69,6 +76,20 @@ RULES = (
     _rule("admission_error", "other", Stage.ADMISSION, r"^(?:UnexpectedAdmissionError|AdmissionError)$", _ANY),
     _rule(
         "runtime_handler_missing", "runtime_class", Stage.START, _ANY, r"no runtime for|runtime handler|RuntimeClass"
+    ),
+    _rule(
+        "security_profile_missing",
+        "apparmor",
+        Stage.START,
+        _ANY,
+        r"apparmor.*(?:not loaded|not found|no such|unable to)",
+    ),
+    _rule(
+        "security_profile_missing",
+        "seccomp",
+        Stage.START,
+        _ANY,
+        r"seccomp.*(?:not found|no such file|cannot load|must be)",
     ),
     _rule("cdi_unresolved", "cdi", Stage.START, _ANY, r"unresolvable CDI devices|CDI device injection failed"),
     _rule(

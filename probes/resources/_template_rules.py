@@ -27,8 +27,10 @@ class Design:
     allowed_host_paths: tuple[str, ...] = ()
 
     def is_rdma(self, name: str) -> bool:
-        """Whether a resource stands for RDMA: the plan's that are no GPUs, and those whose names say so."""
-        return not is_gpu(name) and (name in self.resources or name in self.shared or is_rdma(name))
+        """Whether a resource stands for RDMA: the plan's that are no GPUs; without a plan those whose names say so."""
+        if is_gpu(name):
+            return False
+        return name in self.resources or name in self.shared or (not self.resources and is_rdma(name))
 
 
 def template_problems(template: PodTemplate, design: Design) -> Iterator[Problem]:
@@ -84,8 +86,8 @@ def _names(one: ContainerSpec) -> Iterator[Problem]:
 
 
 def _kinds(containers: list[ContainerSpec], design: Design) -> Iterator[Problem]:
-    gpus = {one.name for one in containers if any(is_gpu(name) for name in one.limits)}
-    nics = {one.name for one in containers if any(design.is_rdma(name) for name in one.limits)}
+    gpus = {one.name for one in containers if any(count and is_gpu(name) for name, count in one.limits.items())}
+    nics = {one.name for one in containers if any(count and design.is_rdma(name) for name, count in one.limits.items())}
     # A claim may stand for either: what it asks for is written in another object.
     claims = any(one.claims for one in containers)
     if not gpus and not claims and (not design.resources or any(is_gpu(name) for name in design.resources)):

@@ -9,7 +9,8 @@ least the number of one pod. A name that no node has, a zero, too few for one po
 
 Settings:
   template      the workload's pod as in its manifest: a Pod, or anything with a pod template (Job, Deployment,
-                StatefulSet), or the pod's spec alone
+                StatefulSet), or the pod's spec alone. In a plan it may be the name of a file beside it, and is that
+                of the pool's ``test_pods`` where it is left out
   resources     resource to the number that one pod must ask for; nothing else of GPUs and RDMA may be asked for then
   rails         how many NICs a pod needs; 0 means any. Of a shared resource one token gives every NIC, of SR-IOV each
                 function is one
@@ -105,7 +106,8 @@ class Probe:
         return verdict(subject, problems, passed, _shown(node, total, used))
 
     def _design(self, template: PodTemplate) -> Design:
-        known = {name for name in asked(template.spec.containers) if name.startswith("rdma/")}
+        named = self.resources or asked(template.spec.containers)
+        known = {name for name in named if name.startswith("rdma/")}
         return Design(self.resources, self.rails, frozenset(self.shared) | known, self.host_paths)
 
 

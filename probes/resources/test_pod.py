@@ -98,7 +98,7 @@ def judge(life: PodLife) -> Finding:
         reason=found.reason,
         summary=f"{life.node}: {found.sentence}",
         evidence=tuple(_evidence(life)),
-        facts=found.facts,
+        facts={**found.facts, **_warnings(life)},
     )
 
 
@@ -187,6 +187,12 @@ def _left_over(life: PodLife, found: _Verdict) -> _Verdict:
 
 def _unknown_resource(life: PodLife, resource: str) -> bool:
     return "/" in resource and life.known is not None and resource not in life.known
+
+
+def _warnings(life: PodLife) -> Mapping[str, str]:
+    """What was told of a pod that came through all the same: a mount that took a second try, a denial."""
+    told = {one.reason: f"{one.reason}: {one.message.strip()}" for one in life.events if one.warning}
+    return {"warnings": "; ".join(told.values())} if life.reported and told else {}
 
 
 def _evidence(life: PodLife) -> Iterable[Evidence]:

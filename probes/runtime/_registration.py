@@ -2,6 +2,7 @@
 
 import errno
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from probes._endpoint import Ended
@@ -22,12 +23,29 @@ def registration_problem(completed: Completed, wanted_bytes: int, limits: Limits
         stage, number, registered = str(answer["stage"]), int(answer["errno"]), int(answer["registered_bytes"])
     except (ValueError, KeyError, TypeError):
         return 0, unknown("tool_failed", f"exit status {completed.exit_status} and no answer found, one wanted")
+    if stage in ("done", "list") and (problem := not_the_images(answer)) is not None:
+        return registered, problem
     if stage == "done" and registered > 0:
         return registered, None
-    return registered, _problem(stage, number, completed.stderr, wanted_bytes, limits)
+    return registered, stopped_early(stage, number, completed.stderr) or _refusal(number, wanted_bytes, limits)
 
 
-def _problem(stage: str, number: int, stderr: str, wanted_bytes: int, limits: Limits) -> Problem:
+def not_the_images(answer: Mapping[str, Any]) -> Problem | None:
+    """The child had to take the runner's libibverbs: the machine may do what it said, the image does not."""
+    reason, _, found = str(answer.get("fallback", "")).partition(": ")
+    return unknown(reason, f"{found}, the image's own libibverbs wanted") if reason else None
+
+
+def library_of(completed: Completed) -> str:
+    """Return the file of the libibverbs that the child loaded; empty when it does not say."""
+    try:
+        return str(json.loads(completed.stdout)["library"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def stopped_early(stage: str, number: int, stderr: str) -> Problem | None:
+    """What kept the child from registering anything; None at a later stage."""
     if stage == "library":
         return unknown("libibverbs_missing", "no libibverbs.so.1 found, one wanted")
     if stage == "list" and NO_PROVIDER in stderr:
@@ -36,7 +54,7 @@ def _problem(stage: str, number: int, stderr: str, wanted_bytes: int, limits: Li
         return Problem("not_injected", "libibverbs does not list the device, a device node wanted")
     if stage == "open":
         return open_problem("the device", number)
-    return _refusal(number, wanted_bytes, limits)
+    return None
 
 
 def _refusal(number: int, wanted_bytes: int, limits: Limits) -> Problem:

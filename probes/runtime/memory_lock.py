@@ -3,7 +3,9 @@
 Reads the memory-lock limit of ``/proc/self/limits`` and CAP_IPC_LOCK of ``/proc/self/status``, then registers memory on
 each planned HCA through libibverbs, in a child process that lets it go at once. The sum of all regions counts.
 
-Passes when the limit is at least the one set, or CAP_IPC_LOCK is effective, and each registration succeeds.
+Passes when the limit is at least the one set, or CAP_IPC_LOCK is effective, and each registration succeeds by the
+libibverbs of this machine or image. In a test pod whose image has none that can be loaded the runner's own registers
+instead, which tells what the machine allows; that is UNKNOWN all the same, since the workload would find no libibverbs.
 
 Settings:
   limit      bytes that the workload pins in all
@@ -31,7 +33,7 @@ from probes.readers.hcas import match_hcas
 from probes.readers.limits import Limits, read_limits
 from probes.readers.memory import read_available_bytes
 from probes.readers.sysfs import read_devices
-from probes.runtime._registration import registration_problem
+from probes.runtime._registration import library_of, registration_problem
 
 METRICS = {
     "memory_lock_limit_bytes": Metric(
@@ -50,6 +52,7 @@ REASONS = OPEN_REASONS | {
     "register_refused": Reason("the driver refuses to register memory", Owner.PLATFORM),
     "provider_missing": Reason("the image has no userspace driver for the device", Owner.PLATFORM),
     "libibverbs_missing": Reason("the image has no libibverbs", Owner.PLATFORM),
+    "libibverbs_not_loaded": Reason("the image's libibverbs cannot be loaded by a test pod's runner", Owner.PLATFORM),
     "not_enough_memory": Reason("too little memory is free to register any without harm", Owner.PLATFORM),
     "tool_hung": Reason("the registration did not end in time", Owner.PLATFORM),
     "tool_failed": Reason("the registration gave no answer that can be read", Owner.PLATFORM),
@@ -122,7 +125,9 @@ class Probe:
         completed = await host.run(_command(subject.device, size_bytes))
         registered, problem = registration_problem(completed, size_bytes, seen.limits)
         sample = Sample("memory_registered_bytes", float(registered))
-        shown = Shown((sample,) if problem is None or problem.status is Status.FAIL else (), (_evidence(completed),))
+        samples = (sample,) if problem is None or problem.status is Status.FAIL else ()
+        library = library_of(completed)
+        shown = Shown(samples, (_evidence(completed),), {"libibverbs": library} if library else {})
         return verdict(subject, [problem] if problem else [], f"{_size(registered)} registered", shown)
 
 

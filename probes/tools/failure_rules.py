@@ -48,11 +48,21 @@ def _completion(code: str, number: str, *names: str, context: str = "") -> Rule:
 RULES: tuple[Rule, ...] = (
     _rule("tool_lacks_feature", r"un(?:recognized|known) option .*use_(?:cuda|rocm)"),
     _rule(
-        "gpu_memory_registration_failed", r"does(?: not|n't) support DMA-?BUF", r"ibv_reg_dmabuf_mr.*(?:failed|error)"
+        "gpu_memory_registration_failed",
+        r"does(?: not|n't) support DMA-?BUF",
+        r"DMA-?BUF is not supported on this GPU",
+        r"ibv_reg_dmabuf_mr.*(?:failed|error)",
     ),
     _rule("gpu_memory_registration_failed", *_NOT_REGISTERED, context=_GPU_BUFFER),
     _rule("memory_registration_failed", *_NOT_REGISTERED),
-    _rule("gpu_unusable", r"Assertion \".*\" failed", r"\bcu[A-Z]\w+\W.*(?:failed|error)", r"CUDA (?:error|failure)"),
+    _rule(
+        "gpu_unusable",
+        r"Assertion \".*\" failed",
+        r"\bcu[A-Z]\w+\W.*(?:failed|error)",
+        r"\bcu[A-Z]\w+\(\w*\) returned [1-9]",
+        r"CUDA (?:error|failure)",
+        r"no available device\(s\) that support CUDA|Couldn't init GPU context",
+    ),
     _rule(
         "driver_library_missing",
         r"no userspace device-specific driver",

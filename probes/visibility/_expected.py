@@ -5,9 +5,10 @@ knows the number of functions; without it the plan has to say.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from probes._cluster import SriovNodeState
+from probes.visibility._config_items import ConfiguredResource
 from probes.visibility._plugin_index import NodePlugin
 from probes.visibility._plugins import PluginKind
 
@@ -22,6 +23,7 @@ class Expected:
     configured: int | None = None
     source: str = ""
     kind: PluginKind | None = None
+    configuration: ConfiguredResource | None = None
 
     @property
     def exact(self) -> int | None:
@@ -46,7 +48,7 @@ def expected_on(
     found = _configured(plugins, state)
     for name in [*plan, *at_least]:
         one = found.get(name, Expected(name))
-        found[name] = Expected(name, plan.get(name), at_least.get(name), one.configured, one.source, one.kind)
+        found[name] = replace(one, planned=plan.get(name), at_least=at_least.get(name))
     return dict(sorted(found.items()))
 
 
@@ -58,6 +60,10 @@ def _configured(plugins: Sequence[NodePlugin], state: SriovNodeState | None) -> 
             for resource in one.config.resources:
                 count = resource.tokens if resource.tokens is not None else wanted.get(resource.name.partition("/")[2])
                 found[resource.name] = Expected(
-                    resource.name, configured=count, source=one.source.place, kind=one.plugin.kind
+                    resource.name,
+                    configured=count,
+                    source=one.source.place,
+                    kind=one.plugin.kind,
+                    configuration=resource,
                 )
     return found

@@ -14,6 +14,8 @@ from probes.visibility._config_items import ConfigMistake, ConfiguredResource
 from probes.visibility._json_place import syntax_place
 from probes.visibility._plugins import PluginKind
 
+BYTE_ORDER_MARK = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class PluginConfig:
@@ -33,6 +35,9 @@ class PluginConfig:
 @lru_cache(maxsize=2048)
 def read_config(text: str, kind: PluginKind = PluginKind.OTHER) -> PluginConfig:
     """Read a configuration of one of the two RDMA plugins; never raises. ``kind`` decides where the text does not."""
+    if text.startswith(BYTE_ORDER_MARK):
+        sentence = "a byte-order mark before the JSON found, none wanted: Go's decoder refuses it"
+        return PluginConfig(kind, mistakes=(ConfigMistake("line 1 column 1", sentence),))
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 _REGISTERED = re.compile(
     r"gets registered successfully at Kubelet|registered with Kubelet|Registered device plugin (?:for|with)"
 )
-_ASKED = re.compile(r"ListAndWatch(?:\(\S*\))? (?:called|invoked)")
+_ASKED = re.compile(r"ListAndWatch(?:\(\S*\))?:? (?:called|invoked|send devices)")
+_SOCKET_REFUSED = re.compile(r"(\S+\.sock) failed to be registered")
+_SOCKET_TAKEN = re.compile(r"(\S+\.sock) gets registered successfully")
 _SERVING = re.compile(r"device plugin endpoint started serving|Starting to serve on")
 _EXPOSED = re.compile(r'exposing "?(\d+)"? devices')
 _EXPOSED_LIST = re.compile(r"exposing devices:[ \t]*\[([^\[\]\n]{0,4096})\]")
+_SENT = re.compile(r"send devices &ListAndWatchResponse\{Devices:\[\]\*Device\{([^\n]{0,65536})")
 _FOUND = re.compile(r"device found: (\S+)\s")
 _MODES = (
     ("plugin_registry", re.compile(r"Using Kubelet Plugin Registry Mode")),
@@ -56,7 +59,9 @@ class PluginLog:
 def read_plugin_log(text: str) -> PluginLog:
     """Read a log of any of the plugins; never raises. ``lines`` are those that ``failures`` were read from."""
     lines = text.splitlines()
-    failed = [(code, line.strip()) for line in lines for code in _failures_of(line)]
+    failed = [
+        (code, line.strip()) for at, line in enumerate(lines) if not _mended(lines, at) for code in _failures_of(line)
+    ]
     return PluginLog(
         registered=any(_REGISTERED.search(line) and "unable" not in line for line in lines),
         asked_by_kubelet=any(_ASKED.search(line) for line in lines),
@@ -69,6 +74,13 @@ def read_plugin_log(text: str) -> PluginLog:
     )
 
 
+def _mended(lines: list[str], at: int) -> bool:
+    """Whether the kubelet took a socket later that it refused at first, as when the kubelet was restarted."""
+    refused = _SOCKET_REFUSED.search(lines[at])
+    taken = (_SOCKET_TAKEN.search(line) for line in lines[at + 1 :]) if refused else ()
+    return any(match is not None and refused is not None and match[1] == refused[1] for match in taken)
+
+
 def _failures_of(line: str) -> list[str]:
     return list(dict.fromkeys(code for code, pattern in _FAILURES if pattern.search(line)))
 
@@ -76,4 +88,5 @@ def _failures_of(line: str) -> list[str]:
 def _exposed(text: str) -> int | None:
     counts = [(match.start(), int(match[1][:9])) for match in _EXPOSED.finditer(text)]
     counts += [(match.start(), len(match[1].split())) for match in _EXPOSED_LIST.finditer(text)]
+    counts += [(match.start(), match[1].count("&Device{")) for match in _SENT.finditer(text)]
     return max(counts)[1] if counts else None

@@ -27,6 +27,9 @@ _BY_TYPE: Mapping[str, tuple[str, ...]] = {
     "accelerator": (*_COMMON, "pciAddresses", "acpiIndexes"),
 }
 _RANGE = re.compile(r"[^#]+(?:#\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)?")
+_SPAN = re.compile(r"(?<=[#,])(\d{1,9})-(\d{1,9})")
+# Bound to one of these a function has no RDMA device.
+_WITHOUT_RDMA = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio"})
 
 
 def read(
@@ -77,8 +80,11 @@ def _read_selector(keys: Keys, names: tuple[str, ...]) -> dict[str, tuple[str, .
         keys.wrong("isRdma", "vdpaType as well as isRdma found, one of them wanted")
     for name in ("pfNames", "rootDevices"):
         for index, value in enumerate(found.get(name, ())):
-            if not _RANGE.fullmatch(value):
+            if not _RANGE.fullmatch(value) or any(int(one[1]) > int(one[2]) for one in _SPAN.finditer(value)):
                 keys.wrong(f"{name}[{index}]", f"{value!r} found, a range of functions as in ens1f0#0,2-7 wanted")
+    drivers = found.get("drivers", ())
+    if rdma and drivers and set(drivers) <= _WITHOUT_RDMA:
+        keys.wrong("isRdma", f"{', '.join(drivers)} as well as isRdma found, which matches nothing, one of them wanted")
     if len(found.get("linkTypes", ())) > 1:
         keys.wrong("linkTypes", f"{', '.join(found['linkTypes'])} found, one link type wanted", grave=False)
     keys.note_unknown()

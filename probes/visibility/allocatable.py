@@ -2,7 +2,8 @@
 
 Reads the extended resources in the status of each Node, and the plugins' configuration. A resource of the RDMA shared
 plugin counts ``rdmaHcaMax`` as soon as one NIC matches, whatever their number: a count of 1000 does not prove that all
-NICs are there (``access.ports`` looks at each). One of SR-IOV counts the functions that match.
+NICs are there. One of SR-IOV counts the functions that match. So what the node's own agent found last of the planned
+HCAs (``visibility.devices``, else ``access.ports``) and of its PCI functions is held against the number too.
 
 Passes when, for each resource on each node: allocatable is the number planned, capacity is the same (else devices are
 unhealthy), and the plugin's configuration comes to it too. A resource of the same prefix that nobody names fails. A
@@ -19,8 +20,8 @@ Settings:
   settle        seconds for which a zero is unknown (``settling``) and not failed: a restarted kubelet or plugin shows
                 one for a moment
 
-Cannot see: which NICs stand behind a shared resource, what is in use (allocatable does not subtract it), whether an
-allocation works (``resources.allocation``).
+Cannot see: NICs that no plan names, what is in use (allocatable does not subtract it), whether an allocation works
+(``resources.allocation``).
 
 Sources: kubelet devicemanager; k8s-rdma-shared-dev-plugin server.go; sriov-network-device-plugin; GPU feature
 discovery's labels.
@@ -31,6 +32,7 @@ from dataclasses import dataclass, field
 
 from probes import Evidence, Finding, Kind, Metric, Owner, Reason, Sample, Seconds, Subject
 from probes._cluster import Cluster, ExtendedResource, KubeNode, SriovNodeState
+from probes._node_reading import NodeReading
 from probes._node_state import REASONS as NODE_REASONS
 from probes._node_state import node_problem
 from probes._problems import Problem, Shown, unknown, verdict
@@ -39,6 +41,7 @@ from probes.visibility import _pod_rules, _surplus
 from probes.visibility._absent_plugin import driver_wait
 from probes.visibility._count_rules import Age, count_problems, served_problems
 from probes.visibility._expected import Expected, expected_on
+from probes.visibility._machine_rules import concerns, machine_problems, told
 from probes.visibility._plugin_index import NodePlugin, PluginIndex, index_plugins
 from probes.visibility._plugins import PluginKind
 from probes.visibility._slices import slice_findings
@@ -56,6 +59,8 @@ REASONS = {
     "resource_zero": Reason("the resource is registered, and counts nothing", Owner.PLATFORM),
     "resource_count_mismatch": Reason("the node advertises another number than planned", Owner.PLATFORM),
     "resource_unhealthy": Reason("capacity is more than allocatable: devices are unhealthy", Owner.PLATFORM),
+    "advertised_devices_gone": Reason("planned HCAs behind the resource are not on the machine", Owner.PLATFORM),
+    "advertised_functions_gone": Reason("more is advertised than the machine has functions", Owner.PLATFORM),
     "count_unknown": Reason("nobody says how many there must be", Owner.PLATFORM),
     "plan_and_config_differ": Reason("the plan and the plugin's configuration say different numbers", Owner.PLATFORM),
     "resource_unexpected": Reason("a resource of the same prefix that nobody planned", Owner.PLATFORM),
@@ -68,7 +73,15 @@ REASONS = {
     "driver_wait_label": Reason("the plugin is kept off the node while its driver is loaded", Owner.PLATFORM),
 }
 
-DEVICES_GONE = frozenset({"resource_missing", "resource_zero", "resource_unhealthy"})
+DEVICES_GONE = frozenset(
+    {
+        "resource_missing",
+        "resource_zero",
+        "resource_unhealthy",
+        "advertised_devices_gone",
+        "advertised_functions_gone",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -104,16 +117,21 @@ class Probe:
         age = Age(cluster.now, self.settle, max((_pod_rules.started(one) for one in plugins), default=0.0))
         for one in expected.values():
             served = None if one.name in node.resources else served_by_dra(cluster, name, one.name)
-            yield self._resource(node, one, state, age) if served is None else _served(node, one, served)
+            reading = cluster.readings.get(name, NodeReading())
+            yield self._resource(node, one, (state, reading), age) if served is None else _served(node, one, served)
         yield from slice_findings(cluster, name, self.dra)
         yield from self._besides(cluster, node, expected, plugins)
 
-    def _resource(self, node: KubeNode, one: Expected, state: SriovNodeState | None, age: Age) -> Finding:
-        found = node.resources.get(one.name)
+    def _resource(
+        self, node: KubeNode, one: Expected, others: tuple[SriovNodeState | None, NodeReading], age: Age
+    ) -> Finding:
+        found, (state, reading) = node.resources.get(one.name), others
         problems = [*count_problems(one, found, age), *_operator(one, state)]
+        problems += machine_problems(one, found, reading)
         problems += _surplus.sharing_problems(node, one.name, allowed=self.shared_gpus)
         passed = f"{found.allocatable if found else 0} allocatable"
-        return verdict(Subject(node.name, resource=one.name), _waiting(node, problems), passed, _shown(one, found))
+        shown = _shown(one, found, told(reading))
+        return verdict(Subject(node.name, resource=one.name), _waiting(node, problems), passed, shown)
 
     def _besides(
         self, cluster: Cluster, node: KubeNode, expected: Mapping[str, Expected], plugins: Sequence[NodePlugin]
@@ -163,7 +181,7 @@ def _waiting(node: KubeNode, problems: Sequence[Problem]) -> list[Problem]:
     ]
 
 
-def _shown(one: Expected | None, found: ExtendedResource | None) -> Shown:
+def _shown(one: Expected | None, found: ExtendedResource | None, machine: str = "") -> Shown:
     samples = [
         Sample("resource_allocatable", float(found.allocatable if found else 0)),
         Sample("resource_capacity", float(found.capacity if found else 0)),
@@ -173,4 +191,5 @@ def _shown(one: Expected | None, found: ExtendedResource | None) -> Shown:
         samples.append(Sample("resource_expected", float(wanted)))
     text = f"capacity: {found.capacity}\nallocatable: {found.allocatable}" if found else "absent"
     facts = {"configuration": one.source} if one and one.source else {}
+    facts |= {"machine": machine} if machine and one and concerns(one) else {}
     return Shown(tuple(samples), (Evidence("node status", text),), facts)

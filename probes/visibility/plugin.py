@@ -18,6 +18,10 @@ Settings:
   init_limit      seconds after which an init container that still runs is stuck; also how recent a restart must be
   restarts        how many restarts, the last within ``init_limit``, may be a loop (unknown until it lasts)
 
+Where NVIDIA's network operator or the SR-IOV operator made the plugin, the configuration that it reads is that of
+their policies (NicClusterPolicy, NicNodePolicy, SriovNetworkNodeState, SriovNetworkNodePolicy). Without them nothing of
+it is asked.
+
 A plugin is taken off a node while the driver is reloaded (``mofed.wait``, ``paused-for-driver-upgrade``): that is
 unknown, not failed.
 
@@ -38,6 +42,7 @@ from probes._node_state import REASONS as NODE_REASONS
 from probes._node_state import node_problem
 from probes._problems import Problem, Shown, unknown, verdict
 from probes.visibility import _absent_plugin, _pod_rules
+from probes.visibility._operator_rules import operator_problems
 from probes.visibility._plugin_index import NodePlugin, PluginIndex, index_plugins
 from probes.visibility._plugins import Family, PluginKind
 from probes.visibility._registration import duplicate_owners, registration_problems
@@ -60,6 +65,8 @@ REASONS = {
     "rollout_unfinished": Reason("the node's pod is of an older template than the DaemonSet's", Owner.PLATFORM),
     "config_invalid": Reason("the plugin refuses its configuration, or advertises nothing by it", Owner.PLATFORM),
     "config_missing": Reason("the plugin's configuration could not be found", Owner.PLATFORM),
+    "config_differs_from_policy": Reason("the plugin reads another configuration than its operator's", Owner.PLATFORM),
+    "policy_not_applied": Reason("an SR-IOV policy selects the node and has no effect on it", Owner.PLATFORM),
     "config_not_reloaded": Reason("the configuration changed after the plugin had read it", Owner.PLATFORM),
     "duplicate_resource_owner": Reason("two plugins on the node advertise the same resource", Owner.PLATFORM),
     "driver_wait_label": Reason("the plugin is kept off the node while its driver is loaded", Owner.PLATFORM),
@@ -105,6 +112,7 @@ class Probe:
         for one in present:
             own = [*_pod_rules.pod_problems(one, self._limits(), cluster.now), *_config_problems(cluster, one)]
             yield from own
+            yield from operator_problems(cluster, node, one)
             settled = cluster.now - _pod_rules.started(one) >= self.settle
             if settled and not own and one.plugin.kind is not PluginKind.DRA:
                 yield from registration_problems(one, node, self.kubelet_root)

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import gate_loop, idle, imports, kubernetes_nodes, scrape, start
+from tests.bench import gate_loop, idle, imports, kubernetes_nodes, kubernetes_patches, scrape, start
 from tests.bench.figures import Figure, show
 
 NICENESS = -15
@@ -18,6 +18,7 @@ SECTIONS: dict[str, Callable[[Path], Iterator[Figure]]] = {
     "gate": gate_loop.figures,
     "idle": idle.figures,
     "kubernetes": kubernetes_nodes.figures,
+    "conditions": kubernetes_patches.figures,
 }
 
 

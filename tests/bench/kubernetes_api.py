@@ -50,6 +50,7 @@ def pages(count: int, limit: int) -> list[bytes]:
 
 def main(count: int, port: int) -> None:
     """Serve until killed."""
+    one = json.dumps(node(0)).encode()
     kept = {limit: pages(count, limit) for limit in (200, count)}
 
     async def nodes(request: web.Request) -> web.StreamResponse:
@@ -63,11 +64,16 @@ def main(count: int, port: int) -> None:
             content_type="application/json", body=kept[limit][int(request.query.get("continue", "0")) // limit]
         )
 
+    async def patch(request: web.Request) -> web.Response:
+        await request.read()
+        return web.Response(content_type="application/json", body=one)
+
     async def metrics(request: web.Request) -> web.Response:
         return web.Response(text=f"list_bytes {sum(map(len, kept[200]))}\n")
 
     app = web.Application()
     app.router.add_get("/api/v1/nodes", nodes)
+    app.router.add_patch("/api/v1/nodes/{name}/status", patch)
     app.router.add_get("/metrics", metrics)
     web.run_app(app, host="127.0.0.1", port=port, print=None)
 

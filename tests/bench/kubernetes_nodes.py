@@ -23,7 +23,7 @@ def figures(folder: Path) -> Iterator[Figure]:
     port = free_port(0)
     with running(python("tests.bench.kubernetes_api", NODES, port), port, log=home / "api.log"):
         megabytes = int(get(port, "/metrics").split()[1]) / 1e6
-        config = _kubeconfig(home / "kubeconfig", port)
+        config = kubeconfig(home / "kubeconfig", port)
         ours, peer = _list(config, "ours"), _list(config, "package")
     note = f"{NODES} nodes, {megabytes:.1f} MB, pages of 200, the API in its own process, median of 5"
     yield _figure("list of the nodes", ours, peer, "list_seconds", note=note)
@@ -52,7 +52,8 @@ def _list(config: Path, way: str) -> dict[str, Any]:
     return found
 
 
-def _kubeconfig(file: Path, port: int) -> Path:
+def kubeconfig(file: Path, port: int) -> Path:
+    """Write a kubeconfig for the API on that port; return the file."""
     config = {
         "current-context": "bench",
         "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],

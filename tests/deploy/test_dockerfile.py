@@ -1,4 +1,4 @@
-"""The Dockerfile as far as it can be judged without an engine: nothing here builds or starts an image."""
+"""The Dockerfile as far as it can be judged without an engine; tests/deploy/image builds and starts the image."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DOCKERFILE = REPOSITORY / "deploy" / "Dockerfile"
 IGNORE = REPOSITORY / "deploy" / "Dockerfile.dockerignore"
 LIMIT_SECONDS = 300
-RUNNER = "deploy/runner/tree.py"
+RUNNER = "deploy/runner"
 KNOWN = {"ARG", "FROM", "RUN", "WORKDIR", "COPY", "LABEL", "ENV", "USER", "EXPOSE", "ENTRYPOINT", "CMD"}
 
 
@@ -54,11 +54,11 @@ def test_every_package_is_one_of_debian() -> None:
     if not known:
         pytest.skip("not run: apt has no package lists here")
     assert set(names) == known
-    assert {"rdma-core", "perftest", "python3"} <= set(names)
+    assert {"ibverbs-providers", "ibverbs-utils", "perftest", "python3"} <= set(names)
 
 
 def test_only_the_lock_is_fetched_and_only_with_its_hashes() -> None:
-    fetches = [run for run in _runs() if re.search(r"pip .*(download|install|wheel)", run)]
+    fetches = [_without_mounts(run) for run in _runs() if re.search(r"pip .*(download|install|wheel)", run)]
 
     assert [run for run in fetches if "--no-index" not in run] == [
         "/opt/build/bin/pip download --require-hashes --only-binary :all: --dest /wheels -r requirements.lock"
@@ -82,7 +82,19 @@ def test_the_base_has_a_version_and_can_be_pinned_by_digest() -> None:
     (base,) = [value for name, value in _instructions() if name == "ARG" and value.startswith("BASE=")]
 
     assert re.fullmatch(r"BASE=debian:12\.\d+-slim", base)
-    assert bases == ["${BASE} AS build", "${BASE}"]
+    assert bases == ["${BASE} AS tools", "tools AS build", "tools"]
+
+
+def test_what_the_machine_that_builds_is_set_to_comes_by_secrets_alone() -> None:
+    mounts = [mount for run in _runs() for mount in re.findall(r"--mount=(\S+)", run)]
+    named = [value for name, value in _instructions() if name in ("ARG", "ENV")]
+
+    assert set(mounts) == {
+        "type=secret,id=apt,target=/etc/apt/apt.conf.d/99build",
+        "type=secret,id=pip,target=/etc/pip.conf",
+        "type=secret,id=ca",
+    }
+    assert [value for value in named if re.search("(?i)index|proxy|cert", value)] == []
 
 
 def test_the_chart_and_the_project_have_one_version() -> None:
@@ -117,6 +129,10 @@ def _runs() -> Iterator[str]:
     for name, value in _instructions():
         if name == "RUN":
             yield from (part.strip() for part in value.split("&&"))
+
+
+def _without_mounts(run: str) -> str:
+    return re.sub(r"--mount=\S+ +", "", run)
 
 
 def _apt_packages(run: str) -> list[str]:

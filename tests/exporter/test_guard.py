@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from exporter.assignment import Assignment, Budget, Claim, Member
-from exporter.guard import Guard, PortLoad
+from exporter.demands import PortLoad
+from exporter.guard import Guard
 from exporter.slots import Lease
-from probes._endpoint import Refused, TestRequest, Tool
+from probes._endpoint import Buffer, Refused, TestRequest, Tool
 
 QUIET = PortLoad(0.0, 50e9)
 BUDGET = Budget(tests_enabled=True, bytes_per_node_per_hour=10_000)
@@ -127,9 +128,11 @@ async def test_what_the_assignment_does_not_allow_is_refused(
         ({"limit_seconds": float("nan")}, "limit_seconds: nan found, 0.1 to 600 wanted"),
         ({"path_mtu_bytes": 1500}, "path_mtu_bytes: 1500 found, one of 0, 256, 512, 1024, 2048, 4096 wanted"),
         ({"traffic_class": -1}, "traffic_class: -1 found, 0 to 255 wanted"),
+        ({"tool": Tool.WRITE_LAT, "buffer": Buffer.CUDA}, "buffer: cuda found for ib_write_lat, host wanted"),
+        ({"tool": Tool.RC_PINGPONG, "buffer": Buffer.CUDA}, "buffer: cuda found for ibv_rc_pingpong, host wanted"),
     ],
 )
-async def test_integers_out_of_bounds_are_refused(machine: Machine, changes: dict[str, Any], sentence: str):
+async def test_what_is_out_of_bounds_is_refused(machine: Machine, changes: dict[str, Any], sentence: str):
     assert await refusal(make_guard(machine), replace(CLIENT, **changes)) == ("out_of_bounds", sentence)
 
 

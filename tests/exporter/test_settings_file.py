@@ -79,7 +79,7 @@ def test_a_whole_file_is_read_with_paths_beside_it():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lisen: 1", "line 1: lisen: unknown key, one of decisions, every, host_root, key_file, kubernetes, "
+        ("lisen: 1", "line 1: lisen: unknown key, one of bursts, decisions, every, host_root, key_file, kubernetes, "
          "listen, listen_publicly, log_level, members, node, node_key_file, pause_file, plan, roles, state_dir, "
          "vantage wanted (did you mean listen?)"),
         ("roles: [nod]", "line 1: roles: ['nod'] found, a list of node or gate wanted"),

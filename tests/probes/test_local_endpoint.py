@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from probes import HcaClass, ProbeError
-from probes._endpoint import Ended, Ready, TestRequest, Tool
+from probes._endpoint import Buffer, Ended, Ready, TestRequest, Tool
 from probes._host import Host
 from probes._local_endpoint import LocalEndpoint, LocalNode
 from probes._tool_version import ToolVersions
@@ -149,6 +149,71 @@ async def test_what_is_not_planned_or_not_here_is_refused(
     machine: Machine, hca: str, request_: TestRequest, wanted: tuple[str, str]
 ):
     assert await refusal(machine.endpoint(hca), request_) == wanted
+
+
+CUDA_HELP = "--use_cuda=<cuda device id> --use_cuda_bus_id=<cuda full BUS id>"
+
+
+@pytest.fixture
+async def gpu_machine(recorded: Callable[..., Path], tmp_path: Path) -> AsyncIterator[Machine]:
+    """The node of eight GPUs; its HCA mlx5_3 is behind the second switch, with the third and fourth GPU."""
+    machine = Machine(recorded("h100x8"), tmp_path / "bin")
+    machine.hcas = {"compute": HcaClass("compute", devices=("mlx5_3",))}
+    machine.addresses = {"node-b": {"": "192.0.2.1"}}
+    yield machine
+    machine.host.close()
+
+
+def helped(options: str) -> str:
+    return f"{SHELL}[ \"$1\" = --help ] && echo '{options}' && exit 1\n"
+
+
+@pytest.mark.parametrize(
+    ("buffer", "options"),
+    [
+        (Buffer.HOST, []),
+        (Buffer.CUDA, ["--use_cuda_bus_id=0000:33:00.0"]),
+        (Buffer.CUDA_DMABUF, ["--use_cuda_bus_id=0000:33:00.0", "--use_cuda_dmabuf"]),
+    ],
+)
+async def test_a_buffer_in_gpu_memory_is_on_the_gpu_nearest_to_the_hca(
+    gpu_machine: Machine, buffer: Buffer, options: list[str]
+):
+    gpu_machine.tool(helped(f"{CUDA_HELP} --use_cuda_dmabuf"))
+    end = gpu_machine.endpoint("mlx5_3")
+    await end.start(replace(SERVER, hca="mlx5_3", peer_port=20001, buffer=buffer))
+    argv = (await end.wait()).argv
+    assert [one for one in argv if "cuda" in one] == options
+
+
+@pytest.mark.parametrize(
+    ("help_text", "buffer", "lacking"),
+    [
+        ("--report_gbits", Buffer.CUDA, "--use_cuda_bus_id"),
+        (CUDA_HELP, Buffer.CUDA_DMABUF, "--use_cuda_dmabuf"),
+        ("", Buffer.CUDA_DMABUF, "--use_cuda_bus_id, --use_cuda_dmabuf"),
+    ],
+)
+async def test_a_tool_without_cuda_is_not_started_with_it(
+    gpu_machine: Machine, help_text: str, buffer: Buffer, lacking: str
+):
+    gpu_machine.tool(helped(help_text))
+    request = replace(SERVER, hca="mlx5_3", peer_port=20001, buffer=buffer)
+    wanted = f"node-a: ib_write_bw without {lacking} found, one built with CUDA wanted"
+    assert await refusal(gpu_machine.endpoint("mlx5_3"), request) == ("no_cuda_in_perftest", wanted)
+
+
+async def test_a_tool_that_was_killed_while_it_told_its_options_is_asked_again(gpu_machine: Machine, tmp_path: Path):
+    once = tmp_path / "once"
+    gpu_machine.tool(f"{SHELL}[ -e {once} ] || {{ touch {once}; kill -9 $$; }}\necho '{CUDA_HELP}'\n")
+    asked = [await gpu_machine.versions.options(Tool.WRITE_BW, gpu_machine.host) for _ in range(2)]
+    assert asked == [frozenset(), {"--use_cuda", "--use_cuda_bus_id"}]
+
+
+async def test_a_machine_without_gpus_cannot_test_their_memory(machine: Machine):
+    machine.tool(helped(CUDA_HELP))
+    wanted = ("gpu_missing", "rxe0: no NVIDIA GPU found, one wanted for its memory")
+    assert await refusal(machine.endpoint(), replace(SERVER, peer_port=20001, buffer=Buffer.CUDA)) == wanted
 
 
 async def test_the_planned_address_of_the_hca_itself_is_binding(machine: Machine):

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from exporter.cluster.wire import operators
-from probes._cluster import NetworkAttachment, NicPolicy, SriovNodeState
+from probes._cluster import NetworkAttachment, NicPolicy, SriovNodeState, SriovPolicy
 
 RESOURCE_ANNOTATION = "k8s.v1.cni.cncf.io/resourceName"
 
@@ -39,6 +39,12 @@ def read_sriov_state(state: operators.SriovNodeState) -> SriovNodeState:
         wanted=dict(wanted),
         present=sum(len(one.functions or ()) for one in state.status.interfaces or ()),
     )
+
+
+def read_sriov_policy(policy: operators.SriovPolicy) -> SriovPolicy:
+    """Return the policy; the operator's own empty one wants nothing."""
+    spec = policy.spec
+    return SriovPolicy(policy.metadata.name, spec.resource_name, spec.num_vfs, spec.node_selector or {})
 
 
 def read_attachment(found: operators.Attachment) -> NetworkAttachment:

@@ -1,9 +1,11 @@
 """ConfigMaps, events, and what dynamic resource allocation tells, become facts."""
 
 from exporter.cluster.api_time import unix_seconds
-from exporter.cluster.wire import config_maps, dra, events
-from probes._cluster import AllocatedDevice, DeviceClass, ResourceClaim, ResourceSlice, SliceDevice
+from exporter.cluster.wire import config_maps, dra, events, namespaces
+from probes._cluster import AllocatedDevice, DeviceClass, PodSecurity, ResourceClaim, ResourceSlice, SliceDevice
 from probes._workloads import ConfigMap, Event
+
+POD_SECURITY = "pod-security.kubernetes.io"
 
 
 def read_config_map(found: config_maps.ConfigMap) -> ConfigMap:
@@ -11,6 +13,13 @@ def read_config_map(found: config_maps.ConfigMap) -> ConfigMap:
     meta = found.metadata
     times = (meta.creation_timestamp, *(one.time for one in meta.managed_fields or ()))
     return ConfigMap(meta.namespace, meta.name, found.data or {}, max(map(unix_seconds, times)))
+
+
+def read_namespace(found: namespaces.Namespace) -> PodSecurity:
+    """Return the levels of Pod Security that the namespace's labels name."""
+    labels = found.metadata.labels or {}
+    told = {mode: labels.get(f"{POD_SECURITY}/{mode}", "") for mode in ("enforce", "audit", "warn")}
+    return PodSecurity(found.metadata.name, **told, version=labels.get(f"{POD_SECURITY}/enforce-version", ""))
 
 
 def read_event(event: events.Event) -> Event:
@@ -39,7 +48,7 @@ def read_slice(found: dra.ResourceSlice) -> ResourceSlice:
             device.name,
             {
                 name if "/" in name else f"{spec.driver}/{name}": _text(value)
-                for name, value in (device.attributes or {}).items()
+                for name, value in (device.attributes or device.basic.attributes or {}).items()
             },
         )
         for device in spec.devices or ()

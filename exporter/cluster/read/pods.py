@@ -47,6 +47,7 @@ def read_daemon_set(found: daemon_sets.DaemonSet) -> DaemonSet:
         ready=status.number_ready,
         updated=status.updated_number_scheduled,
         misscheduled=status.number_misscheduled,
+        owner=found.metadata.owner,
     )
 
 

@@ -1,4 +1,4 @@
-"""Dynamic resource allocation, as ``resource.k8s.io`` v1 and v1beta2 write it."""
+"""Dynamic resource allocation, as ``resource.k8s.io`` v1, v1beta2 and v1beta1 write it."""
 
 import msgspec
 
@@ -14,11 +14,18 @@ class Attribute(msgspec.Struct, frozen=True, rename={"number": "int", "truth": "
     truth: bool | None = None
 
 
+class Basic(msgspec.Struct, frozen=True):
+    """What v1beta1 puts one level deeper."""
+
+    attributes: dict[str, Attribute] | None = None
+
+
 class Device(msgspec.Struct, frozen=True):
     """One device on offer."""
 
     name: str = ""
     attributes: dict[str, Attribute] | None = None
+    basic: Basic = Basic()
 
 
 class Pool(msgspec.Struct, frozen=True):

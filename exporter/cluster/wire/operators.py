@@ -85,6 +85,21 @@ class SriovNodeState(msgspec.Struct, frozen=True):
     status: SriovStatus = SriovStatus()
 
 
+class SriovPolicySpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What a policy wants of the nodes that it selects."""
+
+    resource_name: str = ""
+    num_vfs: int = 0
+    node_selector: dict[str, str] | None = None
+
+
+class SriovPolicy(msgspec.Struct, frozen=True):
+    """One SriovNetworkNodePolicy."""
+
+    metadata: Meta = Meta()
+    spec: SriovPolicySpec = SriovPolicySpec()
+
+
 class AttachmentSpec(msgspec.Struct, frozen=True):
     """A CNI configuration, JSON as text."""
 

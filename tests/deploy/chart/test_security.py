@@ -112,7 +112,8 @@ def test_the_network_lets_in_whom_the_values_name_the_gate_and_the_other_end(hel
 
     gate, nodes = (named(objects, "NetworkPolicy", name)["spec"] for name in ("rdma-gate", "rdma-gate-nodes"))
     port = [{"protocol": "TCP", "port": 9842}]
-    assert gate["ingress"] == [{"ports": port, "from": monitoring}]
+    waiting = {"podSelector": {"matchLabels": _labels("gate")}}
+    assert gate["ingress"] == [{"ports": port, "from": [*monitoring, waiting]}]
     assert nodes["ingress"] == [
         {"ports": port, "from": [*monitoring, {"podSelector": {"matchLabels": _labels("gate")}}]},
         {"from": [{"podSelector": {"matchLabels": _labels("node")}}]},

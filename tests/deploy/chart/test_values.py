@@ -15,7 +15,7 @@ SET_BY_THE_CHART = {
 }
 # Of `kubernetes` the gate's values hold what the chart does not know.
 OF_THE_OTHER_ROLE = {
-    "gate": {"node_key_file", "vantage"},
+    "gate": {"node_key_file", "vantage", "bursts"},
     "node": {"plan", "decisions", "key_file", "members", "kubernetes"},
 }
 

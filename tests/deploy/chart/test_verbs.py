@@ -57,6 +57,7 @@ READ = [
     Verb("rdma-gate-plugins", PLUGINS, "configmaps", "get"),
     *(Verb("rdma-gate-workloads", WORKLOADS, "pods", verb) for verb in ("list", "watch")),
     *(Verb("rdma-gate-workloads", WORKLOADS, "events", verb) for verb in ("list", "watch")),
+    Verb("rdma-gate-workloads", WORKLOADS, "namespaces", "get"),
     *(Verb("rdma-gate-workloads", WORKLOADS, "resourceclaims", verb) for verb in ("list", "watch")),
 ]
 

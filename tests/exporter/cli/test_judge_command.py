@@ -63,3 +63,30 @@ def test_a_target_that_the_kind_does_not_have_is_wrong_usage(gate, kind):
 def test_a_target_that_cannot_be_read_is_wrong_usage(gate, wanted):
     said = gate("judge", "perftest", GOOD, "--require", wanted)
     assert (said.code, said.out, "Traceback" in said.err) == (64, "", False)
+
+
+NCCL = Path(__file__).parents[2] / "fixtures/nccl"
+
+
+def test_nccl_tests_are_judged_at_the_planned_size_and_ranks(gate):
+    wanted = ("--require", "bus_bandwidth=250GB/s", "--require", "size=128MiB")
+    assert gate("judge", "nccl-tests", NCCL / "ar.json", *wanted, "--require", "ranks=2").code == 0
+    said = gate("judge", "nccl-tests", NCCL / "ar.json", *wanted, "--require", "ranks=16")
+    assert (said.code, said.json["reason"]) == (2, "ranks_differ")
+
+
+def test_the_logs_of_several_ranks_are_judged_as_one_run(gate, tmp_path):
+    for rank, line in enumerate(("0[0] -> 1[0] [send]", "0[0] -> 1[0] [receive]")):
+        file = tmp_path / f"nccl.{rank}"
+        file.write_text(f"node-{rank}:1:2 [0] NCCL INFO Channel 00/0 : {line} via NET/IB/0\n")
+    said = gate("judge", "nccl-log", tmp_path / "nccl.0", tmp_path / "nccl.1")
+    assert (said.code, said.json["reason"], said.json["values"]["hosts"]) == (1, "host_staged", 2)
+
+
+def test_a_file_that_is_not_there_is_wrong_usage(gate, tmp_path):
+    said = gate("judge", "nccl-log", NCCL / "ar-debug.out", tmp_path / "gone")
+    assert (said.code, "gone" in said.err, "Traceback" in said.err) == (64, True, False)
+
+
+def test_several_files_of_one_kind_of_output_are_wrong_usage(gate):
+    assert gate("judge", "perftest", GOOD, GOOD).code == 64

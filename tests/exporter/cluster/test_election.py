@@ -227,3 +227,25 @@ async def test_changes_of_leader_are_told(api, candidate):
     assert [one.is_leader for one in a.told] == [True]
     await a.end()
     assert [one.is_leader for one in a.told] == [True, False]
+
+
+async def test_the_holder_says_in_the_lease_where_it_answers_and_the_next_one_says_its_own(api, candidate):
+    first, second = candidate("a"), candidate("b")
+    first.election.url, second.election.url = "http://10.0.0.1:9842", "http://10.0.0.2:9842"
+    await first.start()
+    await second.start()
+    assert (first.leads, second.election.leadership.url) == (True, "http://10.0.0.1:9842")
+    first.election.url = ""
+    await first.end()
+    await pass_seconds(20, second)
+    assert (second.leads, second.election.leadership.url) == (True, "http://10.0.0.2:9842")
+
+
+async def test_a_holder_that_cannot_tell_its_address_leaves_nobody_elses_in_the_lease(api, candidate):
+    first, second = candidate("a"), candidate("b")
+    first.election.url = "http://10.0.0.1:9842"
+    await first.start()
+    await first.end()
+    await second.start()
+    await pass_seconds(20, second)
+    assert (second.leads, second.election.leadership.url) == (True, "")

@@ -1,11 +1,13 @@
 """What the gate knows of a cluster: plugins found by their signs, their pods and ConfigMaps, and what is refused."""
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
+from exporter.cluster.count import Count
 from exporter.cluster.facts import ClusterFacts
-from probes._cluster import Unread
+from probes._cluster import PodSecurity, ResourceSlice, SliceDevice, SriovPolicy, Unread
 from probes._workloads import ConfigMap, ConfigMapVolume, ContainerState, Event
 from probes.visibility._plugins import is_plugin
 from tests.exporter.cluster.conftest import running, settings_for, until
@@ -161,9 +163,9 @@ async def test_events_of_plugin_and_test_namespaces_are_read_in_both_ways_of_cou
 async def test_a_plugin_that_is_removed_takes_its_watches_with_it(api, facts, plugin):
     async with settled(facts):
         await until(lambda: facts.snapshot([]).plugin_pods)
-        before = len(facts.counts())
+        before = len(facts._reflectors)
         api.delete(DAEMON_SETS, "rdma-shared-dp-ds", "plugins")
-        await until(lambda: len(facts.counts()) == before - 2)
+        await until(lambda: len(facts._reflectors) == before - 2)
         cluster = facts.snapshot([])
         assert (cluster.plugins, cluster.plugin_pods) == ((), ())
         await until(lambda: not facts.snapshot([]).config_maps)
@@ -186,7 +188,10 @@ async def test_pods_everywhere_are_read_when_that_is_asked_for(api, connection, 
 
 async def test_operators_and_dra_are_read_once_their_kinds_are_there(api, facts):
     api.groups["/apis/mellanox.com/v1alpha1"] = ["nicclusterpolicies"]
-    api.groups["/apis/sriovnetwork.openshift.io/v1"] = ["sriovnetworknodestates"]
+    sriov = "/apis/sriovnetwork.openshift.io/v1"
+    api.groups[sriov] = ["sriovnetworknodestates", "sriovnetworknodepolicies"]
+    wanted = {"resourceName": "vfs", "numVfs": 8, "nodeSelector": {"pool": "a"}}
+    api.put(f"{sriov}/sriovnetworknodepolicies", {"metadata": {"name": "p", "namespace": "sriov"}, "spec": wanted})
     api.groups["/apis/resource.k8s.io/v1beta2"] = ["resourceslices", "resourceclaims", "deviceclasses"]
     policy = {
         "kind": "NicClusterPolicy",
@@ -207,8 +212,29 @@ async def test_operators_and_dra_are_read_once_their_kinds_are_there(api, facts)
         ("NicClusterPolicy", "ready", {"rdmaSharedDevicePlugin": "{}"})
     ]
     assert [(one.node, one.wanted, one.present) for one in cluster.sriov_states] == [("gpu-001", {"vfs": 6}, 2)]
+    assert cluster.sriov_policies == (SriovPolicy("p", "vfs", 8, {"pool": "a"}),)
     assert cluster.slices[0].devices[0].attributes == {"dra.net/rdma": "true", "dra.net/numa": "1"}
     assert cluster.unread == ()
+
+
+async def test_devices_of_the_first_beta_of_dra_are_read_where_there_is_no_newer_one(api, facts):
+    api.groups["/apis/resource.k8s.io/v1beta1"] = ["resourceslices", "resourceclaims", "deviceclasses"]
+    device = {"name": "nic0", "basic": {"attributes": {"rdma": {"bool": True}}}}
+    spec = {"driver": "dra.net", "pool": {"name": "p"}, "nodeName": "gpu-001", "devices": [device]}
+    api.put("/apis/resource.k8s.io/v1beta1/resourceslices", {"metadata": {"name": "s"}, "spec": spec})
+    async with settled(facts):
+        (found,) = facts.snapshot([]).slices
+    assert found == ResourceSlice("s", "dra.net", "p", "gpu-001", (SliceDevice("nic0", {"dra.net/rdma": "true"}),))
+
+
+async def test_the_pod_security_of_the_test_namespaces_is_read_by_name(api, facts):
+    api.groups["/api/v1"].append("namespaces")
+    labels = {f"pod-security.kubernetes.io/{mode}": "baseline" for mode in ("enforce", "warn", "enforce-version")}
+    api.put("/api/v1/namespaces", {"metadata": {"name": "tests", "labels": labels}})
+    async with settled(facts):
+        await until(lambda: facts.snapshot([]).namespaces)
+        (found,) = facts.snapshot([]).namespaces
+    assert found == PodSecurity("tests", "baseline", "", "baseline", "baseline")
 
 
 async def test_what_did_not_change_is_shared_between_snapshots(api, facts, plugin):
@@ -224,10 +250,21 @@ async def test_what_did_not_change_is_shared_between_snapshots(api, facts, plugi
         assert facts.snapshot([]).plugin_pods is first.plugin_pods
 
 
-async def test_counts_tell_objects_restarts_and_what_is_readable(api, facts, plugin):
+async def test_counts_tell_of_each_kind_what_is_there_and_how_often_it_broke_off(api, facts, plugin):
     api.faults.append(Fault("/api/v1/nodes?limit", 500, times=2))
     async with settled(facts):
         await until(lambda: not facts.unread())
-        counts = {one.source: (one.objects, one.restarts, one.readable) for one in facts.counts()}
-    assert counts["nodes"] == (0, 2, True)
-    assert counts["pods plugins app=rdma-shared-dp"] == (2, 0, True)
+        counts = {one.resource: one for one in facts.counts()}
+    assert replace(counts["nodes"], heard=0.0) == Count("nodes", 0, 0, 2, 0.0, True)
+    assert replace(counts["pods"], heard=0.0) == Count("pods", 3, 0, 0, 0.0, True)
+    assert "nicclusterpolicies.mellanox.com" not in counts  # which this cluster does not have
+
+
+async def test_what_a_list_counted_stays_counted_when_it_ends(api, facts, plugin):
+    api.faults.append(Fault("/api/v1/namespaces/plugins/pods?", 500, times=2))
+    async with settled(facts):
+        await until(lambda: facts.snapshot([]).plugin_pods)
+        api.delete(DAEMON_SETS, "rdma-shared-dp-ds", "plugins")
+        await until(lambda: not facts.snapshot([]).plugins and not facts.snapshot([]).config_maps)
+        (pods,) = [one for one in facts.counts() if one.resource == "pods"]
+    assert (pods.objects, pods.breaks) == (1, 2)

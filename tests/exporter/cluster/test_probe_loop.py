@@ -12,8 +12,9 @@ from exporter.evidence import EvidenceStore
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.registry import ProbeModule
-from probes import Finding, ProbeError, Status, Subject
+from probes import Finding, ProbeError, Run, Status, Subject
 from probes._cluster import Cluster
+from probes._node_reading import NodeReading, SeenHca
 from tests.exporter.cluster.conftest import running, settings_for, until
 
 NODES = "/api/v1/nodes"
@@ -150,3 +151,20 @@ async def test_a_probe_that_hangs_times_out_and_is_not_started_again_and_the_loo
         release.set()
     assert seen[0] == "timeout"
     assert len(starts) == 1
+
+
+async def test_what_a_nodes_agent_sees_has_the_cluster_judged_again(facts, ledger, loop):
+    @dataclass(frozen=True)
+    class Held:
+        label: str
+
+        async def run(self, cluster: Cluster) -> list[Finding]:
+            return [Finding(Subject(node="a"), Status.PASS, "", f"a: {cluster.readings}")]
+
+    gone = Finding(Subject(node="a", device="mlx5_7"), Status.FAIL, "device_missing", "mlx5_7: none found, one wanted")
+    async with running(facts.run(), loop([planned("a")], Held).run()):
+        await until(ledger.latest)
+        assert ledger.get(("visibility.zones", "zones", "a")).run.findings[0].summary == "a: {}"
+        ledger.put(Run("access.ports", "ports", "a", "host", (gone,), 1.0, 2.0, "d1", "", "1"))
+        wanted = f"a: { {'a': NodeReading({'ports': (SeenHca('mlx5_7', False),)})} }"
+        await until(lambda: ledger.get(("visibility.zones", "zones", "a")).run.findings[0].summary == wanted)

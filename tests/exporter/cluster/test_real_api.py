@@ -25,7 +25,7 @@ READ = ["list", "watch"]
 RULES = [
     {"apiGroups": [""], "resources": ["nodes", "pods", "events"], "verbs": READ},
     {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": READ},
-    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": ["get"]},
     {
         "apiGroups": ["resource.k8s.io"],
         "resources": ["resourceslices", "resourceclaims", "deviceclasses"],
@@ -88,6 +88,7 @@ async def test_without_a_role_all_is_unread_with_its_verb_and_a_role_takes_effec
                 ("list", "daemonsets.apps", "", "rbac_denied"),
                 ("list", "pods", "tests", "rbac_denied"),
                 ("list", "events", "tests", "rbac_denied"),
+                ("get", "namespaces", "tests", "rbac_denied"),
                 ("list", "resourceslices.resource.k8s.io", "", "rbac_denied"),
                 ("list", "deviceclasses.resource.k8s.io", "", "rbac_denied"),
                 ("list", "resourceclaims.resource.k8s.io", "tests", "rbac_denied"),

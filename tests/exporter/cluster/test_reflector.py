@@ -78,7 +78,7 @@ async def test_an_error_410_inside_a_watch_lists_anew_and_notices_what_went_miss
         api.put("/api/v1/pods", {"metadata": {"name": "other", "namespace": "x"}})
         api.forget_history()
         await until(lambda: kept.synced and not kept.items)
-    assert kept.restarts == 1
+    assert (kept.restarts, kept.relists) == (1, 1)
     assert len(api.asked("limit=")) == 2
 
 
@@ -179,6 +179,17 @@ async def test_a_forbidden_watch_names_watch_and_keeps_what_was_listed(api, conn
     async with running(kept.run()):
         await until(lambda: kept.synced and kept.unread(60))
         assert kept.unread(60) == Unread("pods", "watch", "rbac_denied", "no watch", "tests")
+
+
+async def test_a_watch_that_is_allowed_again_is_read_again_though_nothing_happens(api, connection, clock):
+    fault = Fault("watch=1", 403, times=10**6, message="no watch")
+    api.faults.append(fault)
+    kept = reflector(connection, clock, Source(PODS, "tests"))
+    async with running(kept.run()):
+        await until(lambda: kept.synced and kept.unread(60))
+        fault.times = 0
+        await until(lambda: kept.unread(60) is None)
+    assert len(api.asked("limit=")) == 1
 
 
 async def test_before_the_first_answer_a_list_is_unread_and_not_empty(connection, clock):

@@ -28,7 +28,7 @@ NODES, PODS, CONFIGS, EVENTS = (inputs(f"test_{name}") for name in ("nodes", "po
     [
         ("k8s-node", NODES.YAML, "rdma/hca: 32k\n  conditions"),
         ("k8s-node", NODES.node(NODES.GOOD), "}}}"),
-        ("k8s-pod", PODS.RUNNING, "Conditions:\n"),
+        ("k8s-pod", PODS.RUNNING.replace(PODS.REQUEST, "note"), "Conditions:\n"),
         ("k8s-node", NODES.DESCRIBED, "rdma/hca_shared_devices_a:  1k\nSystem"),
         ("k8s-pod", PODS.pod({"phase": "Running"}), '"Running"}}'),
         ("plugin-config", NODES.json.dumps(CONFIGS.GOOD, indent=1), "\n}"),
@@ -63,6 +63,30 @@ def test_an_event_never_passes_however_it_is_cut() -> None:
 def test_a_manifest_that_is_cut_within_a_line_never_passes() -> None:
     cuts = [cut for cut in range(len(PODS.POD)) if PODS.POD[cut - 1 : cut] != "\n"]
     assert [cut for cut in cuts if judge("k8s-pod", PODS.POD[:cut]).status == "pass"] == []
+
+
+def test_a_description_that_is_cut_before_its_containers_is_told_as_cut_though_its_networks_are_whole() -> None:
+    text = PODS.ATTACHED
+    cuts = [*range(text.index("Namespace:") + 20, text.index("Conditions:")), text.index("Conditions:")]
+    assert {judge("k8s-pod", text[:cut]).reason for cut in cuts} == {"truncated"}
+    headless = text[text.index("Annotations:") : text.index("Containers:")] + "IP:  10.1.0.4\n"
+    found = judge("k8s-pod", headless)
+    assert (found.status, found.reason) == ("unknown", "truncated")
+    assert found.summary == "pod: a text that is cut found, the whole pod wanted"
+
+
+def test_a_second_pod_that_is_cut_is_no_pass() -> None:
+    first, second = PODS.ATTACHED, PODS.ATTACHED.replace("train-0", "train-1")
+    whole = judge("k8s-pod", f"{first}\n\n{second}")
+    assert (whole.status, [row["name"] for row in whole.rows]) == ("pass", ["train-0", "train-1"])
+    cuts = range(len("Name: "), second.index("Conditions:"))
+    assert {judge("k8s-pod", f"{first}\n\n{second[:cut]}").reason for cut in cuts} == {"truncated"}
+
+
+def test_networks_that_are_wrong_stay_wrong_in_a_description_that_is_cut() -> None:
+    double = PODS.json.dumps(PODS.networks(PODS.net("net1", "10.2.0.4"), PODS.net("net2", "10.2.0.4")))
+    text = f"Name:  a\nNamespace:  ml\nAnnotations:  {PODS.STATUS}: {double}\n"
+    assert (judge("k8s-pod", text).status, judge("k8s-pod", text).reason) == ("fail", "ipam_duplicate")
 
 
 def test_a_cut_message_keeps_only_its_complete_causes() -> None:

@@ -244,3 +244,62 @@ def test_an_event_is_given_its_class(name: str, text: str, reason: str, values: 
 def test_no_failure_is_no_pass(text: str, reason: str) -> None:
     found = judge("events", text)
     assert (found.status, found.reason) == ("unknown", reason)
+
+
+SCHEDULED = "  Normal   Scheduled  {}  default-scheduler  Successfully assigned default/x to gpu-001\n"
+LACK = "  Warning  FailedScheduling  {}  default-scheduler  0/3 nodes are available: 3 Insufficient rdma/hca.\n"
+LOOP = "  Warning  BackOff  2m (x10 over 5m)  kubelet  Back-off restarting failed container c\n"
+STARTED = "  Normal   Started  1s (x6 over 5m)  kubelet  Started container c\n"
+ADMITTED_LATER = f"{ADMISSION.format('no healthy devices present')}{SCHEDULED.format('1s')}{STARTED}"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "reason"),
+    [
+        (LACK.format("5m") + SCHEDULED.format("1m"), "unknown", "recovered"),
+        (SCHEDULED.format("1m") + LACK.format("5m"), "unknown", "recovered"),
+        (SCHEDULED.format("5m") + LACK.format("1m"), "fail", "insufficient_resource"),
+        (LACK.format("<unknown>") + SCHEDULED.format("<unknown>"), "unknown", "recovered"),
+        (LOOP + STARTED, "fail", "container_failed"),
+        (LACK.format("9m") + SCHEDULED.format("8m") + LOOP + STARTED, "fail", "container_failed"),
+        (ADMITTED_LATER, "fail", "admission_error"),
+        (
+            "5m  Warning  FailedScheduling  pod/a  0/3 nodes are available: 3 Insufficient rdma/hca.\n"
+            "1m  Normal  Scheduled  pod/b  Successfully assigned default/b to gpu-001\n",
+            "fail",
+            "insufficient_resource",
+        ),
+    ],
+)
+def test_a_refusal_that_the_pod_came_past_is_no_failure_now(text: str, status: str, reason: str) -> None:
+    found = judge("events", text)
+    assert (found.status, found.reason) == (status, reason), found.summary
+
+
+def test_events_as_objects_are_told_apart_by_their_times_and_pods() -> None:
+    def event(kind: str, reason: str, at: str, pod: str) -> dict[str, Any]:
+        message = "0/3 nodes are available: 3 Insufficient rdma/hca."
+        return {
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "lastTimestamp": at,
+            "involvedObject": {"name": pod},
+        }
+
+    lack = event("Warning", "FailedScheduling", "2026-01-01T10:00:00Z", "a")
+    later, other = (event("Normal", "Scheduled", "2026-01-01T10:05:00Z", pod) for pod in ("a", "b"))
+    assert judge("events", json.dumps({"items": [later, lack]})).reason == "recovered"
+    assert judge("events", json.dumps({"items": [lack, other]})).reason == "insufficient_resource"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'Failed   1s  kubelet  Failed to pull image "x": rpc error: code = NotFound',
+        "Failed   1s  kubelet  Error: ErrImagePull",
+        'BackOff  1s  kubelet  Back-off pulling image "x"',
+    ],
+)
+def test_an_image_that_is_not_there_is_no_fault_of_a_plugin(message: str) -> None:
+    assert judge("events", f"  Warning  {message}\n").reason == "image_not_pulled"

@@ -124,6 +124,16 @@ INPUTS: list[tuple[str, str, str, str, dict[str, Any]]] = [
     ("no GPU at all", node({"cpu": "64", "rdma/hca": "1k"}), PASS, "", {"gpu_capacity": None}),
     ("json without RDMA", node({"cpu": "64", "nvidia.com/gpu": "8"}), FAIL, "rdma_resource_absent", {"rdma": {}}),
     ("a fraction", node({**GOOD, "rdma/hca": "500m"}), UNKNOWN, "unparsable_quantity", {}),
+    ("more allocatable than there is", node(GOOD, {**GOOD, "rdma/hca": "8"}), UNKNOWN, "unparsable_quantity", {}),
+    ("in the capacity alone", node({"cpu": "64", "nvidia.com/gpu": "8"}, GOOD), FAIL, "rdma_resource_absent", {}),
+    ("no GPU of those named", node({**GOOD, "nvidia.com/gpu": "0"}), FAIL, "gpu_resource_zero", {"gpu_allocatable": 0}),
+    ("GPUs under one of two names", node({**GOOD, "nvidia.com/gpu": "0", "nvidia.com/mig-1g.10gb": "7"}), PASS, "", {}),
+    ("no GPU named", node({"cpu": "64", "rdma/hca": "1k"}), PASS, "", {"gpu_allocatable": None}),
+    ("two lines of grep", "  rdma/hca:  1k\n  rdma/hca:  1k\n", PASS, "", {"gpu_allocatable": None}),
+    ("fewer in one of two lines", "  rdma/hca:  0\n  rdma/hca:  8\n", FAIL, "rdma_resource_unhealthy", {}),
+    ("zero in two lines of grep", "  rdma/hca: 0\n  rdma/hca: 0\n  rdma/hca  0  0\n", FAIL, "rdma_resource_zero", {}),
+    ("one line of grep", '    rdma/hca: "8"\n', UNKNOWN, "allocatable_missing", {}),
+    ("lines of two nodes", "rdma/hca: 8\nrdma/hca: 8\nrdma/hca: 8\nrdma/hca: 8\n", UNKNOWN, "unparsable", {}),
     ("numbers, not texts", node({"cpu": 64, "rdma/hca": 1000}), PASS, "", {}),
     (
         "functions of SR-IOV",
@@ -220,3 +230,10 @@ def test_a_leftover_is_warned_of() -> None:
     assert judge("k8s-node", node({**GOOD, "rdma/old": "0"})).warnings == [
         "n1 rdma/old: zero beside others may be a leftover"
     ]
+
+
+def test_of_several_nodes_each_row_has_its_own_verdict() -> None:
+    without = {"cpu": "64", "nvidia.com/gpu": "8"}
+    text = json.dumps({"kind": "List", "items": [json.loads(node(GOOD)), json.loads(node(without))]})
+    rows = judge("k8s-node", text).as_json()["rows"]
+    assert [(row["status"], row["reason"]) for row in rows] == [(PASS, ""), (FAIL, "rdma_resource_absent")]

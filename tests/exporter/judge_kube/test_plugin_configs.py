@@ -65,6 +65,15 @@ INPUTS: list[tuple[str, str, str, str, dict[str, Any]]] = [
     ("in a ConfigMap", CONFIG_MAP, PASS, "", {"resource": "rdma/hca_a", "vendors": ["15b3"], "device_ids": ["1017"]}),
     ("in the operator's policy", json.dumps(OPERATOR), PASS, "", {"resource": "rdma/hca_a"}),
     ("with carriage returns", json.dumps(GOOD, indent=2).replace("\n", "\r\n"), PASS, "", {"resource": "rdma/hca_a"}),
+    ("with a byte-order mark", "\ufeff" + json.dumps(GOOD), FAIL, "config_invalid", {}),
+    ("in a ConfigMap with a byte-order mark", "\ufeff" + CONFIG_MAP, PASS, "", {"resource": "rdma/hca_a"}),
+    (
+        "in a ConfigMap, with a byte-order mark within",
+        json.dumps({"kind": "ConfigMap", "data": {"config.json": "\ufeff" + json.dumps(GOOD)}}),
+        FAIL,
+        "config_invalid",
+        {},
+    ),
     ("a hyphen in the name", changed(resourceName="hca-a"), FAIL, "config_invalid", {}),
     ("no tokens", changed(rdmaHcaMax=0), FAIL, "config_invalid", {"rdma_hca_max": 0}),
     ("a text for a number", changed(rdmaHcaMax="1000"), FAIL, "config_invalid", {}),
@@ -199,3 +208,23 @@ def test_each_mistake_has_its_place_and_what_is_wanted() -> None:
 def test_a_text_that_is_no_json_says_where() -> None:
     found = judge("plugin-config", '{"configList": [\n {"resourceName" "a"}\n]}\n')
     assert (found.status, found.reason) == ("unknown", "truncated")
+
+
+def selecting(**selectors: Any) -> str:
+    return json.dumps({"resourceList": [{**SRIOV["resourceList"][0], "selectors": selectors}]})
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "reason"),
+    [
+        (selecting(vendors=["15b3"]), "unknown", "no_rdma_resource"),
+        (selecting(vendors=["15b3"], isRdma=True), "pass", ""),
+        (selecting(drivers=["vfio-pci"], isRdma=True), "fail", "config_invalid"),
+        (selecting(drivers=["vfio-pci", "mlx5_core"], isRdma=True), "pass", ""),
+        (selecting(pfNames=["ens1#5-2"], isRdma=True), "fail", "config_invalid"),
+        (selecting(pfNames=["ens1#2-5,7"], isRdma=True), "pass", ""),
+    ],
+)
+def test_functions_give_rdma_only_where_that_is_asked_for_and_can_be(text: str, status: str, reason: str) -> None:
+    found = judge("plugin-config", text)
+    assert (found.status, found.reason) == (status, reason), found.summary

@@ -58,6 +58,26 @@ SANDBOX = '  Warning  FailedCreatePodSandBox  3s (x4 over 40s)  kubelet  Failed 
 
 
 RUNNING = DESCRIBED.replace("Pending", "Running")
+ATTACHED = RUNNING.replace(
+    "rdma-a\nContainers",
+    """rdma-a
+                  k8s.v1.cni.cncf.io/network-status:
+                    [{
+                        "name": "k8s",
+                        "ips": ["10.1.0.4"],
+                        "default": true
+                    },{
+                        "name": "ml/rdma-a",
+                        "interface": "net1",
+                        "ips": ["10.2.0.4"],
+                        "device-info": {"type": "pci", "pci": {"pci-address": "0000:1a:00.2", "rdma-device": "mlx5_1"}}
+                    }]
+Containers""",
+)
+REQUEST = "k8s.v1.cni.cncf.io/networks"
+
+
+LOST = {"name": "rdma/hca_a", "resources": [{"resourceID": "0000:1a:00.2", "health": "Unhealthy"}]}
 
 
 def networks(*secondary: dict[str, Any]) -> list[dict[str, Any]]:
@@ -138,7 +158,8 @@ INPUTS: list[tuple[str, str, str, str, dict[str, Any]]] = [
         "cni_attach_failed",
         {"gpu": 8, "rdma": {"rdma/hca_a": 1}, "ipc_lock": None},
     ),
-    ("described, nothing wrong", RUNNING, PASS, "", {"gpu": 8, "networks": ["rdma-a"], "reasons": []}),
+    ("described, networks of which nothing is told", RUNNING, UNKNOWN, "network_status_missing", {}),
+    ("described, nothing wrong", ATTACHED, PASS, "", {"gpu": 8, "networks": ["rdma-a"], "reasons": []}),
     ("described, cut", DESCRIBED[: DESCRIBED.index("Conditions")], UNKNOWN, "truncated", {"cut": True}),
     (
         "refused for topology",
@@ -223,11 +244,40 @@ INPUTS: list[tuple[str, str, str, str, dict[str, Any]]] = [
     (
         "a claim instead",
         "spec:\n  containers:\n  - name: a\n    resources:\n      claims:\n      - name: nic\n    securityContext: {capabilities: {add: [IPC_LOCK]}}\n  hostNetwork: true\n",
-        PASS,
-        "",
+        UNKNOWN,
+        "claim_not_shown",
         {"host_network": True},
     ),
-    ("described, running after a refusal", RUNNING + SANDBOX, PASS, "", {}),
+    ("RDMA beside a claim", POD.replace("      limits:", "      claims: [{name: gpu}]\n      limits:"), PASS, "", {}),
+    (
+        "none of it",
+        POD.replace("rdma/hca_a: 1", "rdma/hca_a: 0"),
+        FAIL,
+        "no_rdma_resource",
+        {"rdma": {"rdma/hca_a": 0}},
+    ),
+    (
+        "one network of two",
+        pod({"phase": "Running"}, **{REQUEST: "a,b", STATUS: json.dumps(networks(net("net1", "10.2.0.4")))}),
+        FAIL,
+        "secondary_network_missing",
+        {"networks": ["a", "b"]},
+    ),
+    (
+        "no network of one",
+        pod({"phase": "Running"}, **{REQUEST: "a", STATUS: json.dumps(networks())}),
+        FAIL,
+        "secondary_network_missing",
+        {"secondary_networks": 0},
+    ),
+    (
+        "a device that its plugin holds for unhealthy",
+        pod({"phase": "Running", "containerStatuses": [{"allocatedResourcesStatus": [LOST]}]}),
+        FAIL,
+        "device_unhealthy",
+        {},
+    ),
+    ("described, running after a refusal", ATTACHED + SANDBOX, PASS, "", {}),
     ("described, pending without a reason", DESCRIBED, UNKNOWN, "pod_pending", {"phase": "Pending"}),
     ("failed for what nobody knows", pod({"phase": "Failed", "reason": "Strange"}), FAIL, "pod_failed", {}),
     (

@@ -1,13 +1,19 @@
+from dataclasses import replace
+
 import pytest
 
+from exporter.assignment import ProbeSpec
 from exporter.ledger import Record
 from exporter.plan import Nodes, PlannedPods, Pool
 from exporter.pods.course import Course, Patience, is_over
-from exporter.pods.due import due_nodes, room
-from exporter.pods.outstanding import Outstanding, outstanding_of
+from exporter.pods.due import due_nodes, free_nodes, room
+from exporter.pods.held import Outstanding
+from exporter.pods.labels import Mark, label_value
+from exporter.pods.outstanding import outstanding_of
 from exporter.pods.reports import is_of_pod
 from probes import Finding, Run, Status, Subject
 from probes._cluster import KubeNode
+from probes._pod_allocation import AllocationSample
 from probes._workloads import Condition, ContainerSpec, Pod, PodSpec
 
 READY = {"Ready": Condition("True")}
@@ -42,6 +48,28 @@ def test_a_pod_that_passed_is_not_due_before_its_time_and_one_that_did_not_is_du
     assert due(nodes("a", "b", "c"), records) == ["b"]
 
 
+def collected(dull, reason="alloc_sample_incomplete", run_id="placement.allocations"):
+    sample = AllocationSample("placement.allocated", "d", "", ("g0", "g1"), (), dull=dull)
+    finding = Finding(Subject(node="a"), Status.UNKNOWN, reason, "", facts={"sample": sample.as_text()})
+    found = Run("placement.allocations", run_id, "a", "api", (finding,), 0.0, 0.0, "d", "", "0.1.0")
+    return {("placement.allocations", run_id, "a"): Record(1, NOW, found)}
+
+
+@pytest.mark.parametrize(
+    ("sample", "wanted"),
+    [
+        (collected(dull=2), ["a"]),
+        (collected(dull=3), []),  # the last three pods brought nothing new
+        (collected(dull=0, reason=""), []),
+        (collected(dull=0, run_id="another"), []),
+    ],
+)
+def test_a_pod_is_due_sooner_while_some_devices_were_in_none(sample, wanted):
+    collecting = replace(POOL, probes=(ProbeSpec("placement.allocations", "placement.allocations"),))
+    records = {**record("a", 700), **sample}
+    assert due_nodes(collecting, ["a"], nodes("a"), records, now=NOW) == wanted
+
+
 def test_nodes_that_cannot_run_the_workload_now_are_left_alone():
     cluster = {**nodes("a", unschedulable=True), "b": KubeNode("b", "u", conditions={"Ready": Condition("False")})}
     assert due(cluster, {}) == []
@@ -56,6 +84,24 @@ def test_there_is_room_for_what_the_plan_allows_and_never_beyond_the_hard_cap():
     assert room(PlannedPods("t", at_once=4), 5, 5) == 0
     assert room(PlannedPods("t", at_once=4), 0, 63) == 1
     assert room(PlannedPods("t", at_once=4), 0, 80) == 0
+
+
+@pytest.mark.parametrize(
+    ("there", "left", "wanted"),
+    [
+        ({}, [], ["a", "b"]),
+        ({"a": "h100"}, [], ["b"]),
+        ({"a": "h100"}, ["c"], []),  # c's pod is stuck in Terminating
+        ({}, ["c"], ["a"]),
+        ({}, ["c", "c"], []),
+        ({}, ["a"], ["b"]),
+        ({"x": "other"}, ["y"], ["a", "b"]),  # of another pool
+        ({}, [label_value("long" * 30)], ["a"]),
+    ],
+)
+def test_a_pod_that_does_not_end_counts_against_those_that_a_pool_may_have_at_once(there, left, wanted):
+    pool = replace(POOL, test_pods=PlannedPods("training", at_once=2))
+    assert free_nodes(pool, ["a", "b", "c", "long" * 30], ["a", "b"], there, left) == wanted
 
 
 def pod(phase="Pending", node="", uid="u", gpus=8, **more):
@@ -88,6 +134,17 @@ def test_a_pod_is_over_when_nothing_more_is_to_come_of_it(course, wanted):
 def test_outstanding_pods_count_once_and_those_that_ended_hold_nothing():
     there = [pod(uid="a"), pod(uid="a"), pod(uid="b", gpus=2), pod("Failed", uid="c")]
     assert outstanding_of(there) == Outstanding(3, 10)
+
+
+def test_the_oldest_pod_and_the_first_that_has_to_be_gone_are_told():
+    mark = Mark("id", "owner", "gate", "a", 1_700.0)
+    marked = PodSpec(labels=mark.labels)
+    there = [
+        Pod("t", "a", "a", created=1_100.0, spec=marked),
+        Pod("t", "b", "b", created=1_000.0, spec=PodSpec(labels={**mark.labels, "rdma-gate.io/expires": "1900"})),
+        Pod("t", "c", "c", created=1_200.0, spec=PodSpec(labels={"rdma-gate.io/expires": "soon"})),
+    ]
+    assert outstanding_of(there) == Outstanding(3, 0, 1_000.0, 1_700.0)
     assert outstanding_of([]) == Outstanding(0, 0)
 
 

@@ -2,14 +2,16 @@
 
 import json
 import re
+import runpy
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.exporter.pods.kubelet import Kubelet
-from tests.exporter.program.conftest import Served
+from tests.exporter.program.conftest import REPOSITORY, Served
 from tests.kube.api import until
 
 pytestmark = pytest.mark.kube
@@ -84,6 +86,43 @@ def test_a_pod_of_the_template_is_made_bound_reports_and_goes_and_the_gauges_ret
     assert number(gate, shown) == 8
     # What the pod was given goes with it.
     until(lambda: kubelet.secrets() == [])
+
+
+def test_what_a_pod_was_given_together_is_told_and_collected(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate, make_agent: Callable[..., Served], tmp_path: Path
+) -> None:
+    agreed = plan_for(namespace, node)
+    agreed["pools"][0]["checks"] |= {
+        "placement.allocated": {"hcas": "compute", "within": "PXB"},
+        "placement.allocations": {},
+    }
+    kubelet.host_root = with_gpus(tmp_path / "given", given=[0, 1, 2])
+    gate = make_gate(agreed, make_agent(node).start()).start()
+    pod = kubelet.bound(node)
+    gate.until(lambda: finding(gate, node, "placement", "placement.allocations").get("reason") == "alloc_no_pod")
+
+    kubelet.start(pod, "127.0.0.4")
+    kubelet.let_go(pod)
+
+    # The page shows a probe once, with the worst of its findings.
+    gate.until(lambda: finding(gate, node, "placement", "placement.allocated").get("status") == "pass")
+    gate.until(
+        lambda: finding(gate, node, "placement", "placement.allocations").get("reason") == "alloc_sample_incomplete"
+    )
+    told = finding(gate, node, "placement", "placement.allocations")["summary"]
+    assert told.startswith("allocations: 3 of 8 devices given in 1 test pods found, ")
+
+
+def with_gpus(folder: Path, given: list[int]) -> Path:
+    """The node's machine as a pod sees it that has the device nodes of these GPUs."""
+    hosts = runpy.run_path(str(REPOSITORY / "tests/fixtures/hosts/make_hosts.py"))
+    machine = hosts["h100x8"]()
+    for number in range(8):
+        path = f"/proc/driver/nvidia/gpus/{hosts['gpu_address'](number)}/information"
+        machine.texts[path] = f"GPU UUID: GPU-{number}\nDevice Minor: {number}"
+    machine.texts |= {f"/dev/nvidia{number}.dev": "195:0 ok" for number in given}
+    found: Path = machine.write(folder)
+    return found
 
 
 def test_what_the_agent_of_a_node_sees_is_no_proof_of_what_a_pod_sees(

@@ -100,6 +100,19 @@ def test_a_node_of_the_service_is_followed_and_a_cordon_is_maintenance(kubernete
     gate.until(lambda: gate.status("gpu-001", "access") == "pass")
 
 
+def test_a_node_that_the_plan_selects_and_that_never_had_a_pod_is_missing_and_closes_the_pool(
+    kubernetes, node, make_gate
+):
+    second = {"metadata": {"name": "gpu-002", "uid": "v", "labels": {"pool": "h100"}}}
+    kubernetes.do(lambda api: api.put("/api/v1/nodes", second))
+    node.start()
+    gate = make_gate("gate").start()
+    gate.until(lambda: gate.node("gpu-002")["state"] == "missing")
+    gate.until(lambda: gate.status("gpu-001", "access") == "pass")
+    assert gate.status("gpu-002", "access") == "missing"
+    assert b'rdma_gate_pool_nodes{pool="h100",state="missing"} 1.0' in gate.get("/metrics")
+
+
 def test_of_two_gates_the_second_shows_nothing_until_the_first_ends_and_hands_over(kubernetes, node, make_gate):
     node.start()
     first = make_gate("gate-a").start()

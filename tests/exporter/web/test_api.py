@@ -86,6 +86,13 @@ async def test_records_are_those_newer_than_asked_for(ask, services, ledger):
     assert records(body) == Records(ledger.epoch, 2, (second,), ledger.now())
 
 
+async def test_a_gate_that_waits_to_lead_is_told_what_no_node_will_tell_it(ask, services, ledger):
+    ledger.tokens |= {"cycle_number": 3.0, "bytes": 1.0}
+    path, _ = ledger.put(run("node-a:mlx5_0>node-b:mlx5_0")), ledger.put(run("node-a"))
+    _, _, body = await ask(services, "GET", "/v1/records?after=-1&carried=1")
+    assert records(body) == Records(ledger.epoch, 2, (path,), ledger.now(), {"cycle_number": 3.0})
+
+
 async def test_a_gate_that_follows_says_who_it_is_and_a_second_one_is_refused(ask, services):
     tests = FakeTests()
     services = replace(services, tests=tests)

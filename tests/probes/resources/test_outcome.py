@@ -116,3 +116,19 @@ def test_a_reason_that_is_no_refusal_is_none():
 
 def test_every_code_of_the_tables_has_an_owner():
     assert {rule.code for rule in RULES} | {code for code, _ in CAUSES} <= REASONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "cause"),
+    [
+        ("AppArmor", 'Cannot enforce AppArmor: profile "rdma" is not loaded', "apparmor"),
+        (
+            "CreateContainerError",
+            'cannot load seccomp profile "/var/lib/kubelet/seccomp/rdma.json": open: no such file or directory',
+            "seccomp",
+        ),
+    ],
+)
+def test_a_node_without_the_pods_security_profile_is_told_from_a_container_that_fails(reason, message, cause):
+    found = classify(reason, message)
+    assert (found.code, found.cause, found.stage) == ("security_profile_missing", cause, Stage.START)

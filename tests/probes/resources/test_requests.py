@@ -9,6 +9,7 @@ from probes import ProbeError
 from probes._cluster import DeviceClass, ResourceSlice, SliceDevice, Taint
 from probes._workloads import ContainerSpec, Pod, PodSpec
 from probes.resources._node_rules import used_on
+from probes.resources._template_rules import Design
 from probes.resources.requests import REASONS, Probe
 
 GPU, HCA = "nvidia.com/gpu", "rdma/hca_a"
@@ -200,3 +201,20 @@ async def test_a_node_that_is_absent_has_its_finding(ask, facts):
 
 def test_every_reason_has_an_owner():
     assert all(reason.owner and reason.meaning for reason in REASONS.values())
+
+
+def test_only_what_the_plan_names_counts_as_rdma_where_there_is_one():
+    names = [GPU, HCA, "x.io/a", "rdma/other", "x.io/nic"]
+    planned = Design({GPU: 8, HCA: 1}, shared=frozenset({"x.io/a"}))
+    assert [name for name in names if planned.is_rdma(name)] == [HCA, "x.io/a"]
+    assert [name for name in names if Design().is_rdma(name)] == [HCA, "rdma/other", "x.io/nic"]
+
+
+async def test_a_shared_resource_that_nobody_planned_covers_no_rails(facts):
+    one = template(container({GPU: 8, "x.io/vfs": 2, "rdma/other": 1}))
+    resources = dict.fromkeys((GPU, "x.io/vfs", "rdma/other"), (1000, 1000))
+    cluster = facts.cluster(nodes={"n1": facts.node("n1", resources)})
+    found, _ = await Probe(one, resources={GPU: 8, "x.io/vfs": 2}, rails=8).run(cluster)
+    assert found.summary == (
+        "n1: 1 rdma/other asked for that nobody planned, none wanted; 2 functions asked for, 8 for as many rails wanted"
+    )

@@ -63,6 +63,17 @@ def test_what_became_of_it_has_one_reason_and_a_lack_of_capacity_or_of_rights_is
     assert reason in REASONS
 
 
+def test_what_went_wrong_on_the_way_of_a_pod_that_came_through_is_told():
+    events = [
+        Event("Pod", "training", "p", "FailedMount", "no such Secret", warning=True),
+        Event("Pod", "training", "p", "FailedMount", "no such Secret yet ", warning=True),
+        Event("Pod", "training", "p", "Pulled", "image"),
+    ]
+    found = judge(life(pod("Running"), started=True, reported=True, events=tuple(events)))
+    assert (found.status, dict(found.facts)) == (Status.PASS, {"warnings": "FailedMount: no such Secret yet"})
+    assert "FailedMount: no such Secret" in found.evidence[1].text
+
+
 def test_the_apis_own_sentence_is_in_the_finding():
     assert said(life(refusal=PSA, refusal_status=403))[2] == f"gpu-001: {PSA} found, a pod of the template wanted"
 

@@ -175,6 +175,15 @@ async def test_the_full_limit_needs_four_times_as_much(recorded: Callable[..., P
     assert finding.reason == "not_enough_memory"
 
 
+def test_what_the_runners_libibverbs_could_register_is_no_pass_for_an_image_without_one(recorded) -> None:
+    answer = '{"stage": "done", "errno": 0, "registered_bytes": 1048576, "fallback": "libibverbs_missing: none found"}'
+
+    size_bytes, problem = registration_problem(completed(answer), MIB, read_limits(Tree(recorded("h100x8"))))
+
+    assert (size_bytes, problem.status, problem.reason) == (MIB, Status.UNKNOWN, "libibverbs_missing")
+    assert problem.sentence == "none found, the image's own libibverbs wanted"
+
+
 def completed(stdout: str, ended: Ended = Ended.EXIT, exit_status: int | None = 0) -> Completed:
     return Completed(("python",), ended, exit_status, stdout, "", 20.0)
 
@@ -184,6 +193,13 @@ def completed(stdout: str, ended: Ended = Ended.EXIT, exit_status: int | None = 
     [
         (completed('{"stage": "library", "errno": 0, "registered_bytes": 0}'), "libibverbs_missing", Status.UNKNOWN),
         (completed('{"stage": "list", "errno": 0, "registered_bytes": 0}'), "not_injected", Status.FAIL),
+        (
+            completed(
+                '{"stage": "list", "errno": 0, "registered_bytes": 0, "fallback": "libibverbs_missing: none found"}'
+            ),
+            "libibverbs_missing",
+            Status.UNKNOWN,
+        ),
         (completed("", exit_status=-11), "tool_failed", Status.UNKNOWN),
         (completed("[]"), "tool_failed", Status.UNKNOWN),
         (completed("{}"), "tool_failed", Status.UNKNOWN),

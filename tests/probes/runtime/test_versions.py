@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from probes import Evidence, Finding, HcaClass, Sample, Status, Subject
+from probes.readers.gpu import Gpu, GpuReport
 from probes.runtime import shared_memory, versions
 from tests.probes.judging import judge
 
@@ -21,7 +22,9 @@ async def test_versions_are_reported_and_the_exit_status_1_of_perftest_is_normal
         "rdma_core": "44.0",
         "mlx5_core": "24.10-1.1.4",
         "nvidia": "570.133.20",
+        "nvidia_peermem": "absent",
         "nvidia_open": "yes",
+        "cuda": "absent",
         "perftest": "6.06",
     }
     assert findings == [
@@ -51,6 +54,12 @@ async def test_versions_are_reported_and_the_exit_status_1_of_perftest_is_normal
             "mlx5_9: no such RDMA device found, one wanted",
         ),
     ]
+
+
+def test_the_newest_cuda_of_the_gpus_driver_is_told_once() -> None:
+    gpus = tuple(Gpu(f"0000:{bus}:00.0", cuda_driver_version="13.0") for bus in (13, 14))
+    assert versions.cuda_of(GpuReport((), gpus)) == "13.0"
+    assert versions.cuda_of(GpuReport((), (Gpu("0000:13:00.0"),))) == ""
 
 
 async def test_what_is_missing_is_reported_as_absent(recorded: Callable[..., Path], tmp_path: Path) -> None:

@@ -43,3 +43,18 @@ def test_each_failure_has_its_code_and_its_line(line: str, failure: str) -> None
 def test_success_after_a_failure_keeps_the_failure() -> None:
     found = read_plugin_log("x failed to be registered at Kubelet: e\nx gets registered successfully at Kubelet\n")
     assert (found.registered, found.failures) == (True, ("plugin_registration_failed",))
+
+
+def test_a_socket_that_the_kubelet_took_later_is_no_failure_and_another_is() -> None:
+    refused = "{}.sock failed to be registered at Kubelet: EOF; restarting.\n"
+    taken = "{}.sock gets registered successfully at Kubelet\n"
+    assert read_plugin_log(refused.format("a") + taken.format("a")).failures == ()
+    assert read_plugin_log(refused.format("a") + taken.format("b")).failures == ("plugin_registration_failed",)
+    assert read_plugin_log(taken.format("a") + refused.format("a")).failures == ("plugin_registration_failed",)
+
+
+def test_the_devices_that_the_sriov_plugin_sent_last_are_counted() -> None:
+    line = "ListAndWatch(vfs): send devices &ListAndWatchResponse{{Devices:[]*Device{{{}}},}}\n"
+    two = "&Device{ID:0000:03:00.2,Health:Healthy,},&Device{ID:0000:03:00.3,Health:Healthy,},"
+    assert (read_plugin_log(line.format(two)).exposed, read_plugin_log(line.format(two)).asked_by_kubelet) == (2, True)
+    assert read_plugin_log(line.format(two) + line.format("")).exposed == 0

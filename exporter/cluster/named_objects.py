@@ -1,45 +1,69 @@
-"""The ConfigMaps that plugins mount are got by name, again and again: listing them would show all of a namespace's."""
+"""Objects that are got by name, again and again: the ConfigMaps that plugins mount, the namespaces of test pods.
+
+Listing them would show all of a namespace's, or all of the cluster's.
+"""
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from exporter.clock import Clock
 from exporter.cluster.connection import Connection
 from exporter.cluster.errors import ApiRefusal, ApiUnreachable, Expired
-from exporter.cluster.read.others import read_config_map
-from exporter.cluster.wire import config_maps
-from probes._cluster import Unread
+from exporter.cluster.read.others import read_config_map, read_namespace
+from exporter.cluster.wire import config_maps, namespaces
+from probes._cluster import PodSecurity, Unread
 from probes._workloads import ConfigMap
 
+F = TypeVar("F")
+
 EVERY_SECONDS = 30.0
-RESOURCE = "configmaps"
 
 _log = logging.getLogger(__name__)
-_decoder = msgspec.json.Decoder(config_maps.ConfigMap)
 
 Name = tuple[str, str]
 
 
-class NamedConfigMaps:
+@dataclass(frozen=True)
+class NamedKind(Generic[F]):
+    """What is got: ``path`` takes namespace and name, ``read`` makes a fact of what ``wire`` decodes."""
+
+    resource: str
+    path: str
+    wire: type[Any]
+    read: Callable[[Any], F]
+
+
+CONFIG_MAPS = NamedKind[ConfigMap](
+    "configmaps", "/api/v1/namespaces/{}/configmaps/{}", config_maps.ConfigMap, read_config_map
+)
+# A namespace counts as within itself, so that a Role there may allow it.
+NAMESPACES = NamedKind[PodSecurity]("namespaces", "/api/v1/namespaces/{}", namespaces.Namespace, read_namespace)
+
+
+class NamedObjects(Generic[F]):
     """Those that are wanted, by namespace and name; one that is not there is simply not among ``found``."""
 
-    def __init__(self, connection: Connection, clock: Clock, changed: Callable[[], None]) -> None:
+    def __init__(self, connection: Connection, kind: NamedKind[F], clock: Clock, changed: Callable[[], None]) -> None:
         self._connection = connection
+        self._kind = kind
+        self._decoder = msgspec.json.Decoder(kind.wire)
         self._clock = clock
         self._changed = changed
         self._wanted: frozenset[Name] = frozenset()
-        self._found: dict[Name, ConfigMap] = {}
+        self._found: dict[Name, F] = {}
         self._unread: dict[Name, Unread] = {}
         self._asked: set[Name] = set()
         self._heard: dict[Name, float] = {}
         self._wake = asyncio.Event()
 
     @property
-    def found(self) -> Mapping[Name, ConfigMap]:
+    def found(self) -> Mapping[Name, F]:
         """What was read, as of a short while ago."""
         return MappingProxyType(self._found)
 
@@ -85,8 +109,8 @@ class NamedConfigMaps:
 
     async def _read(self, name: Name) -> None:
         try:
-            body = await self._connection.get("/api/v1/namespaces/{}/configmaps/{}".format(*name))
-            self._found[name] = read_config_map(_decoder.decode(body))
+            body = await self._connection.get(self._kind.path.format(*name))
+            self._found[name] = self._kind.read(self._decoder.decode(body))
         except ApiRefusal as refused:
             if refused.status == 404:
                 self._found.pop(name, None)
@@ -102,8 +126,8 @@ class NamedConfigMaps:
 
     def _failed(self, name: Name, reason: str, message: str) -> None:
         if name not in self._unread:
-            _log.warning("kubernetes: get configmap %s/%s: %s", *name, message)
-        self._unread[name] = Unread(RESOURCE, "get", reason, message, name[0])
+            _log.warning("kubernetes: get %s %s/%s: %s", self._kind.resource, *name, message)
+        self._unread[name] = Unread(self._kind.resource, "get", reason, message, name[0])
 
     def _counts(self, name: Name, oldest: float) -> bool:
         # What was read is still true while the API is gone for a moment; what is forbidden is not.
