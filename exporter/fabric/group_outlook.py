@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
+from exporter import registry
 from exporter.fabric.group_rounds import GroupMoment, GroupTurn
 from exporter.fabric.groups import ExpectedGroup, expected_groups, turn_at
 from exporter.fabric.outlook import Situation
@@ -17,7 +18,8 @@ from exporter.ledger import Key, Record
 from exporter.plan import GroupTest, Plan, Pool
 from exporter.plan.membership import pool_nodes
 
-COMES_FIRST = frozenset({"visibility", "access", "resources", "placement", "runtime", "connectivity"})
+_CHECKS = registry.checks()
+COMES_FIRST = frozenset(word for word, check in _CHECKS.items() if check.number < _CHECKS["transfers"].number)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,8 +42,7 @@ class GroupOutlook:
 
     def expected(self, pool: Pool, test: GroupTest) -> tuple[ExpectedGroup, ...]:
         """Return the groups of this turn, without nodes that cannot take part or are known to be at fault."""
-        fit = self._able(pool, test) - self._at_fault(test)
-        return expected_groups(test.groups, self._nodes[pool.name], fit, turn_at(self.now, test.spec.every_seconds))
+        return self._moment(pool, test).expected
 
     def waiting(self, not_before: AbstractSet[tuple[str, str]]) -> list[WaitingGroup]:
         """Return what is due and waits for nothing but free nodes; ``not_before`` were put off for a while."""
@@ -97,12 +98,6 @@ class GroupOutlook:
             if (node, probe) not in now.ruled_out
         )
 
-    def _at_fault(self, test: GroupTest) -> frozenset[str]:
-        results = self._counting(test)
-        blame = Blame(results)
-        told = ((one, blame.of(one)) for one in results if not one.passes and not one.searches)
-        return frozenset(node for one, nodes in told for node in nodes if one.told or len(nodes) < len(one.nodes))
-
     def _counting(self, test: GroupTest) -> tuple[GroupResult, ...]:
         """The results under this plan that no change of any member has made stale."""
         changed, spec = self.situation.changed, test.spec
@@ -115,12 +110,21 @@ class GroupOutlook:
         )
 
     def _moment(self, pool: Pool, test: GroupTest) -> GroupMoment:
+        results, able, every_seconds = self._counting(test), self._able(pool, test), test.spec.every_seconds
+        blame = Blame(results)
+        fit = able - _at_fault(results, blame)
         return GroupMoment(
-            expected=self.expected(pool, test),
-            results=self._counting(test),
-            able=self._able(pool, test),
+            expected=expected_groups(test.groups, self._nodes[pool.name], fit, turn_at(self.now, every_seconds)),
+            results=results,
+            blame=blame,
+            able=able,
             ranks_per_node=test.groups.ranks_per_node,
             size=test.groups.nodes_per_group,
             now=self.now,
-            every_seconds=test.spec.every_seconds,
+            every_seconds=every_seconds,
         )
+
+
+def _at_fault(results: Sequence[GroupResult], blame: Blame) -> frozenset[str]:
+    told = ((one, blame.of(one)) for one in results if not one.passes and not one.searches)
+    return frozenset(node for one, nodes in told for node in nodes if one.told or len(nodes) < len(one.nodes))

@@ -36,13 +36,14 @@ class GroupTurn:
 
 @dataclass(frozen=True)
 class GroupMoment:
-    """One test now: ``expected`` groups of able nodes, the last ``results`` that still count, and its interval.
+    """One test now: ``expected`` groups of able nodes, the last ``results`` that still count, with their ``blame``.
 
     ``size`` is how many nodes each group has, 0 where that is not given; a search in one of that size is proof as well.
     """
 
-    expected: Sequence[ExpectedGroup]
+    expected: tuple[ExpectedGroup, ...]
     results: Sequence[GroupResult]
+    blame: Blame
     able: AbstractSet[str]
     ranks_per_node: int
     size: int
@@ -62,15 +63,11 @@ class GroupMoment:
         return self._proofs.get(node)
 
     @cached_property
-    def _blame(self) -> Blame:
-        return Blame(self.results)
-
-    @cached_property
     def _proofs(self) -> Mapping[str, GroupResult]:
         found: dict[str, GroupResult] = {}
         for result in sorted(self.results, key=lambda one: one.received):
             if not result.searches:
-                found |= dict.fromkeys(result.nodes if result.passes else self._blame.of(result), result)
+                found |= dict.fromkeys(result.nodes if result.passes else self.blame.of(result), result)
         return found
 
     def _retests(self) -> Iterator[GroupTurn]:
@@ -113,12 +110,12 @@ class GroupMoment:
         # Another number of ranks has no target, so it tells nothing about a missed one.
         if result.reason == MISSED and self.size != PAIR_NODES:
             return False
-        return self._blame.of(result) == frozenset(result.nodes)
+        return self.blame.of(result) == frozenset(result.nodes)
 
     def _witnesses(self, failing: GroupResult) -> Iterator[Sequence[str]]:
         """The groups that tell more about a fault, less those that were tested since."""
         suspects = frozenset(failing.nodes)
-        able = (node for node in sorted(self.able - suspects) if self._blame.is_good(node, without=suspects))
+        able = (node for node in sorted(self.able - suspects) if self.blame.is_good(node, without=suspects))
         # Asked of no more nodes than are needed: a pool may have a thousand.
         good = list(islice(able, len(failing.nodes)))
         unheard = [node for node in failing.nodes if not self._heard_since(node, failing)]

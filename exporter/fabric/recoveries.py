@@ -6,7 +6,8 @@ A test that ran while a link went down shows that fault until it runs again, whi
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from exporter.fabric.rounds import CHECKS_OF_AN_END, Result
+from exporter.fabric.rounds import Result
+from exporter.gate.node_checks import COMES_FIRST
 from probes import Status
 
 
@@ -19,7 +20,7 @@ class Recoveries:
 
     def follow(self, passed: Mapping[str, AbstractSet[str]], now: float) -> None:
         """Take note of the open checks of each node."""
-        ready = frozenset(node for node, checks in passed.items() if checks >= set(CHECKS_OF_AN_END))
+        ready = frozenset(node for node, checks in passed.items() if checks >= set(COMES_FIRST))
         if came := ready - self._ready:
             self.at = {**self.at, **dict.fromkeys(came, now)}
         self._ready = ready

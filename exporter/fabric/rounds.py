@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from exporter.fabric.expected import ExpectedPath, PathEnd, path_named
+from exporter.gate.node_checks import COMES_FIRST
 from probes import Status
 
 FAILED_SOONER = 10
 UNCONFIRMED = "unconfirmed"
 FAILED_AT_LEAST_SECONDS = 30.0
-CHECKS_OF_AN_END = ("access", "runtime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def blocked_by(
     waits for access and runtime of its two ends alone, a transfer also for the connectivity of its own path.
     """
     for node in sorted(path.nodes):
-        for one in CHECKS_OF_AN_END:
+        for one in COMES_FIRST:
             if one not in passed.get(node, frozenset()):
                 return f"{node}: {one} has not passed, it comes first"
     if check == "transfers" and path.target not in connected:

@@ -23,6 +23,7 @@ from probes import ProbeError, Run
 from probes._endpoint import Endpoint, Outcome, Ready, Refused, TestRequest
 from probes._group import GroupEndpoint
 from probes._targets import Target
+from tests.exporter.fabric.ticking import Ticking
 from tests.fixtures.groups.group_ends import PlayedNode, changed
 
 SPEC = ProbeSpec(
@@ -36,23 +37,6 @@ SPEC = ProbeSpec(
 PING = ProbeSpec(
     "connectivity.ping_pong", "ping", {"hcas": {"name": "compute", "devices": ["rxe0"]}}, every_seconds=0.0
 )
-
-
-class Ticking:
-    """A clock on which each wait takes its whole second."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_800_000_000.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
-        self.seconds += limit_seconds
-        await asyncio.sleep(0)
 
 
 @dataclass

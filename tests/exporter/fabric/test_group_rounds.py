@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from exporter.fabric.group_rounds import GroupMoment
 from exporter.fabric.groups import ExpectedGroup, group_of
-from exporter.gate.group_blame import blamed_nodes
+from exporter.gate.group_blame import Blame, blamed_nodes
 from exporter.gate.group_results import GroupResult, facts_of_group, group_results
 from exporter.ledger import Record
 from probes import End, Finding, Run, Status, Subject
@@ -39,9 +39,9 @@ class Tests:
         return next(one for one in self.read() if one.nodes == tuple(nodes))
 
     def moment(self) -> GroupMoment:
-        expected = [group_of(nodes, 8) for nodes in self.groups]
+        expected = tuple(group_of(nodes, 8) for nodes in self.groups)
         results = self.read() if self.results else ()
-        return GroupMoment(expected, results, frozenset(self.nodes), 8, self.size, NOW, EVERY)
+        return GroupMoment(expected, results, Blame(results), frozenset(self.nodes), 8, self.size, NOW, EVERY)
 
     def turns(self) -> list[tuple[int, str, bool]]:
         return [(turn.rank, "".join(turn.group.nodes), turn.searches) for turn in sorted(self.moment().turns())]

@@ -18,28 +18,12 @@ from exporter.settings import KnownMember
 from exporter.slots import Lease
 from probes import ProbeError
 from probes._endpoint import Endpoint, Outcome, Ready, TestRequest, Tool
+from tests.exporter.fabric.ticking import Ticking
 
 HCAS = {"name": "compute", "devices": ["rxe0"]}
 ALWAYS_DUE = ProbeSpec("connectivity.ping_pong", "ping-pong", {"hcas": HCAS}, every_seconds=0.0)
 RARE = ProbeSpec("connectivity.send_bandwidth", "send-bw", {"hcas": HCAS}, every_seconds=3600.0)
 NODES = ("a", "b")
-
-
-class Ticking:
-    """A clock on which each wait takes its whole second."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_800_000_000.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
-        self.seconds += limit_seconds
-        await asyncio.sleep(0)
 
 
 class MissingTool:
