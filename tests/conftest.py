@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from deploy.demo.prometheus import NotAvailableError, find_program
+from deploy.kube.assets import Assets, find_asset, find_assets
 from deploy.lab import cache
-from tests.kube.assets import Assets, find_asset, find_assets
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from deploy.demo.prometheus import NotAvailableError
+from deploy.kube.assets import find_assets
+from deploy.kube.cluster import ApiServer
 from deploy.ports import free_port
 from tests.bench.figures import Figure
 from tests.bench.kubernetes_api import node
 from tests.bench.kubernetes_nodes import NODES, kubeconfig
 from tests.bench.server import REPOSITORY, python, running
-from tests.kube.assets import find_assets
-from tests.kube.cluster import ApiServer
 
 LIMIT_SECONDS = 400.0
 

@@ -5,10 +5,10 @@ from itertools import count
 
 import pytest
 
+from deploy.kube.api import Api
+from deploy.kube.assets import Assets
+from deploy.kube.cluster import ApiServer
 from tests.kube import objects
-from tests.kube.api import Api
-from tests.kube.assets import Assets
-from tests.kube.cluster import ApiServer
 
 NewNamespace = Callable[..., str]
 

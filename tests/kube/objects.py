@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.kube.api import Api
+from deploy.kube.api import Api
 
 Json = dict[str, Any]
 

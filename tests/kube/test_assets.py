@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from deploy.demo.prometheus import NotAvailableError
-from tests.kube import go_build
-from tests.kube.assets import find_asset, main
-from tests.kube.go_build import Program, ensure
+from deploy.kube import go_build
+from deploy.kube.assets import find_asset, main
+from deploy.kube.go_build import Program, ensure
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 300
@@ -120,6 +120,21 @@ def test_another_compiler_or_module_file_builds_it_anew(machine: Machine, progra
     assert (machine.builds, len(machine.kept)) == (3, 3)
 
 
+def test_sources_of_our_own_are_part_of_the_key_and_need_neither_version_nor_sums(
+    tmp_path: Path, machine: Machine
+) -> None:
+    (tmp_path / "go.mod").write_text("module example.com/own\n")
+    own = Program("own", tmp_path, None, ".")
+    ensure(own, machine.said.append)
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "part.go").write_text("package part\n")
+    ensure(own, machine.said.append)
+    (tmp_path / "part" / "part_test.go").write_text("package part\n")
+    ensure(own, machine.said.append)
+    assert (machine.builds, len(machine.kept)) == (2, 2)
+    assert machine.said[0] == f"building own 0.0.0, which is kept in {go_build.root()}"
+
+
 def test_a_machine_without_go_says_so(machine: Machine, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(machine.folder.parent))
     with pytest.raises(NotAvailableError) as refusal:
@@ -170,7 +185,7 @@ def test_two_runs_at_once_build_it_once_and_the_second_says_that_it_waits(machin
 
 def test_an_interrupted_build_leaves_nothing_half(machine: Machine) -> None:
     machine.hold_builds()
-    argv = [sys.executable, "-m", "tests.kube.assets", "etcd"]
+    argv = [sys.executable, "-m", "deploy.kube.assets", "etcd"]
     with subprocess.Popen(argv, cwd=REPOSITORY, stdout=subprocess.DEVNULL) as run:
         machine.wait_for_build()
         run.send_signal(signal.SIGINT)
@@ -182,5 +197,6 @@ def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFi
     assert main(["kubectl"]) == 64
     assert capsys.readouterr().out == (
         "kubectl: no such program, "
-        "of etcd, kube-apiserver, kube-controller-manager, kube-scheduler, helm, kubelet wanted\n"
+        "of etcd, kube-apiserver, kube-controller-manager, kube-scheduler, helm, kubelet, "
+        "k8s-rdma-shared-dp, pause wanted\n"
     )

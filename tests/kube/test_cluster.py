@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.kube.api import Answer, Api, RefusedError, until
-from tests.kube.assets import PROGRAMS, Assets
-from tests.kube.child import ChildEndedError
-from tests.kube.cluster import ApiServer, any_port
+from deploy.kube.api import Answer, Api, RefusedError, until
+from deploy.kube.assets import PROGRAMS, Assets
+from deploy.kube.child import ChildEndedError
+from deploy.kube.cluster import ApiServer, any_port
 from tests.kube.objects import daemon_set, pod
 
 pytestmark = pytest.mark.kube
@@ -26,8 +26,8 @@ LIMIT_SECONDS = 300
 
 RUN_UNTIL_A_SIGNAL = """
 import signal
-from tests.kube.assets import find_assets
-from tests.kube.cluster import ApiServer, any_port
+from deploy.kube.assets import find_assets
+from deploy.kube.cluster import ApiServer, any_port
 with ApiServer(find_assets()) as cluster:
     print(cluster.folder, *cluster.process_ids.values(), flush=True)
     signal.pause()

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from deploy.kube.api import Api
 from probes.runtime._pod_standards import forbidden
 from tests.kube import objects
-from tests.kube.api import Api
 
 pytestmark = pytest.mark.kube
 

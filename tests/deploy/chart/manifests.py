@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.demo.prometheus import NotAvailableError
+from deploy.kube.assets import find_asset
 from deploy.lab.progress import start
 from tests.deploy.chart.rendering import NAMESPACE, REPOSITORY, Helm
-from tests.kube.assets import find_asset
 
 FOLDER = REPOSITORY / "deploy" / "manifests"
 HEAD = "# Rendered from deploy/chart by `make manifests`; change that instead.\n"

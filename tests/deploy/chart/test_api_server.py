@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from deploy.kube.api import Api
+from deploy.kube.assets import Assets
+from deploy.kube.cluster import ApiServer
 from tests.deploy.chart.rendering import CHART, NAMESPACE, Helm, Json, pod_specs
 from tests.deploy.chart.values import CHOICES, OPT_INS
 from tests.kube import objects
-from tests.kube.api import Api
-from tests.kube.assets import Assets
-from tests.kube.cluster import ApiServer
 
 APPLY = "application/apply-patch+yaml"
 CHECK = "dryRun=All&fieldValidation=Strict"

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from deploy.kube.assets import Assets
+from deploy.kube.cluster import ApiServer
 from exporter.clock import SystemClock
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
@@ -16,8 +18,6 @@ from tests.deploy.chart.rendering import NAMESPACE, Helm
 from tests.deploy.chart.test_verbs import Roles, Verb
 from tests.exporter.outward.conftest import node_verdict, verdict
 from tests.kube import objects
-from tests.kube.assets import Assets
-from tests.kube.cluster import ApiServer
 
 VALUES = {"outward": {"nodeConditions": True, "events": True}}
 CONDITIONS = Verb("rdma-gate-rdma-gate-conditions", "", "nodes/status", "patch")

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.kube.api import Api, until
+from deploy.kube.assets import Assets
+from deploy.kube.cluster import ApiServer
 from deploy.ports import free_port
 from tests.deploy.chart.rendering import CHART, NAMESPACE, REPOSITORY, Helm, Json
 from tests.kube import objects
-from tests.kube.api import Api, until
-from tests.kube.assets import Assets
-from tests.kube.cluster import ApiServer
 
 LIMIT_SECONDS = 300
 NODE = "gpu-001"

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from deploy.kube.api import Api, until
+from deploy.kube.assets import Assets
+from deploy.kube.cluster import ApiServer
 from exporter.clock import SystemClock
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
@@ -18,9 +21,6 @@ from exporter.settings import KubernetesSettings
 from probes._cluster import Unread
 from tests.deploy.chart.rendering import NAMESPACE, Helm, Json
 from tests.kube import objects
-from tests.kube.api import Api, until
-from tests.kube.assets import Assets
-from tests.kube.cluster import ApiServer
 
 PLUGINS, WORKLOADS = "nvidia-network-operator", "training"
 NARROW = {"plugins": [{"namespace": PLUGINS, "configMaps": ["rdma-devices"]}], "workloads": [WORKLOADS]}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from deploy.kube.cluster import ApiServer
 from tests.kube import objects
-from tests.kube.cluster import ApiServer
 
 AMOUNTS = {"nvidia.com/gpu": "8", "rdma/hca_shared_devices_a": "1k"}
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from deploy.kube.cluster import ApiServer
 from exporter.cluster.configuration import configure_by
 from exporter.cluster.connection import Connection
 from exporter.cluster.election import Election, Leadership, Timing
@@ -18,7 +19,6 @@ from probes.visibility._plugins import is_plugin
 from tests.exporter.cluster.conftest import HurriedClock, running, settings_for, until
 from tests.exporter.cluster.test_facts import PLUGIN
 from tests.kube import objects
-from tests.kube.cluster import ApiServer
 
 PATIENT = Timing(request_seconds=60.0, release_seconds=60.0)
 READ = ["list", "watch"]

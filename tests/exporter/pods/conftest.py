@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.kube.api import Api, until
+from deploy.kube.assets import Assets
+from deploy.kube.cluster import ApiServer
 from exporter.keys import node_key
 from tests.deploy.chart.rendering import NAMESPACE, Helm
 from tests.exporter.pods.kubelet import Kubelet
 from tests.exporter.program.conftest import Served, h100x8, prepare  # noqa: F401 fixtures
 from tests.kube import objects
-from tests.kube.api import Api, until
-from tests.kube.assets import Assets
-from tests.kube.cluster import ApiServer
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MASTER = "6d" * 32

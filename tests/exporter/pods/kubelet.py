@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kube.api import Api, until
+from deploy.kube.api import Api, until
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 Json = dict[str, Any]

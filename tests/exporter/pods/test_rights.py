@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from deploy.kube.api import until
+from deploy.kube.cluster import ApiServer
 from exporter.assignment import Claim
 from exporter.clock import SystemClock
 from exporter.cluster.configuration import configure_by
@@ -23,8 +25,6 @@ from exporter.settings import KubernetesSettings
 from probes._workloads import Pod
 from probes.resources.test_pod import judge
 from tests.kube import objects
-from tests.kube.api import until
-from tests.kube.cluster import ApiServer
 
 pytestmark = pytest.mark.kube
 

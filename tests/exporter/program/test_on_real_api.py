@@ -9,11 +9,11 @@ from contextlib import suppress
 import aiohttp
 import pytest
 
+from deploy.kube.cluster import ApiServer
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.keys import node_key
 from tests.exporter.program.conftest import PLAN
 from tests.kube import objects
-from tests.kube.cluster import ApiServer
 
 MASTER = "6d" * 32
 NODE = "/api/v1/nodes/gpu-001"

@@ -7,6 +7,7 @@ from itertools import permutations
 
 import pytest
 
+from deploy.kube.cluster import ApiServer
 from exporter import __version__
 from exporter.evidence import EvidenceStore
 from exporter.keys import node_key
@@ -16,7 +17,6 @@ from probes import Finding, Run, Status, Subject
 from tests.exporter.program.conftest import PLAN
 from tests.exporter.program.test_on_real_api import LEASE, MASTER, decision, leads
 from tests.kube import objects
-from tests.kube.cluster import ApiServer
 
 NAMES = ("gpu-001", "gpu-002")
 DECIDED = ("visibility", "access", "resources", "placement", "runtime", "transfers")

@@ -1,17 +1,17 @@
-"""A control plane of real programs on 127.0.0.1, for as long as a test needs it; it has no kubelet."""
+"""A control plane of real programs on 127.0.0.1, for as long as it is needed; kubelets are others' business."""
 
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deploy.kube import child, credentials
+from deploy.kube.api import Api
+from deploy.kube.assets import Assets
 from deploy.ports import free_port
-from tests.kube import child, credentials
-from tests.kube.api import Api
-from tests.kube.assets import Assets
 
 READY_LIMIT_SECONDS = 300.0
 ANSWER_LIMIT_SECONDS = 5.0
@@ -41,6 +41,17 @@ CONTROLLERS = (
 NextPort = Callable[[], int]
 
 
+@dataclass(frozen=True)
+class Reach:
+    """Who else gets to the API server: addresses that its certificate names, and nodes whose kubelets have a token."""
+
+    addresses: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+
+LOOPBACK_ALONE = Reach()
+
+
 def any_port() -> int:
     """A TCP port of 127.0.0.1 that nobody listens on now."""
     return free_port(0)
@@ -54,8 +65,15 @@ class ApiServer:
     programs end with the thread that started them.
     """
 
-    def __init__(self, assets: Assets, flags: Sequence[str] = (), next_port: NextPort = any_port) -> None:
+    def __init__(
+        self,
+        assets: Assets,
+        flags: Sequence[str] = (),
+        next_port: NextPort = any_port,
+        reach: Reach = LOOPBACK_ALONE,
+    ) -> None:
         self._assets = assets
+        self._reach = reach
         self._flags = flags
         self._next_port = next_port
         self._children: dict[str, child.Child] = {}
@@ -66,7 +84,7 @@ class ApiServer:
     def __enter__(self) -> "ApiServer":
         self.folder = Path(tempfile.mkdtemp(prefix="rdma-gate-kube-"))
         try:
-            self._credentials = credentials.make(self.folder)
+            self._credentials = credentials.make(self.folder, self._reach.addresses, self._reach.nodes)
             self._start_on_free_ports()
         except BaseException:
             self.__exit__()
@@ -112,6 +130,15 @@ class ApiServer:
         """Return a token of this service account, from TokenRequest."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
         return str(self.api.post(path, {"spec": {"expirationSeconds": 3600}})["status"]["token"])
+
+    @property
+    def port(self) -> int:
+        """The TCP port of 127.0.0.1 on which it listens."""
+        return int(self.api.url.rpartition(":")[2])
+
+    def node_token(self, node: str) -> str:
+        """The token of the kubelet of one of the nodes that were named at the start."""
+        return self._credentials.tokens[credentials.NODE_PREFIX + node]
 
     def kubeconfig(self, token: str) -> Path:
         """Write a kubeconfig for the user of this token."""

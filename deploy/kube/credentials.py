@@ -3,6 +3,7 @@
 import json
 import secrets
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ ADMIN = "admin"
 CONTROLLER_MANAGER = "system:kube-controller-manager"
 SCHEDULER = "system:kube-scheduler"
 GROUPS = {ADMIN: "system:masters", CONTROLLER_MANAGER: "", SCHEDULER: ""}
+NODE_PREFIX, NODE_GROUP = "system:node:", "system:nodes"
+LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -23,14 +26,18 @@ class Credentials:
     tokens: dict[str, str]
 
 
-def make(folder: Path) -> Credentials:
-    """Make them in this folder. The certificate for 127.0.0.1 is its own authority."""
-    tokens = {user: secrets.token_hex(16) for user in GROUPS}
+def make(folder: Path, addresses: Sequence[str] = (), nodes: Sequence[str] = ()) -> Credentials:
+    """Make them in this folder, for kubelets of these nodes too.
+
+    The certificate, for 127.0.0.1 and these addresses, is its own authority.
+    """
+    groups = {**GROUPS, **{NODE_PREFIX + node: NODE_GROUP for node in nodes}}
+    tokens = {user: secrets.token_hex(16) for user in groups}
     made = Credentials(folder / "tls.crt", folder / "tls.key", folder / "tokens.key", folder / "tokens.csv", tokens)
-    _sign(made.certificate, made.key)
+    _sign(made.certificate, made.key, (LOOPBACK, *addresses))
     # Of the forms of a private key kube-apiserver takes only the older one for a public key too.
     _openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", made.token_key)
-    made.token_file.write_text("".join(f'{tokens[user]},{user},{user},"{GROUPS[user]}"\n' for user in GROUPS))
+    made.token_file.write_text("".join(f'{tokens[user]},{user},{user},"{groups[user]}"\n' for user in groups))
     return made
 
 
@@ -43,8 +50,9 @@ def kubeconfig(url: str, authority: Path, token: str) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "test", **lists}, indent=1)
 
 
-def _sign(certificate: Path, key: Path) -> None:
-    extensions = ("subjectAltName=IP:127.0.0.1", "keyUsage=critical,digitalSignature,keyCertSign")
+def _sign(certificate: Path, key: Path, addresses: Sequence[str]) -> None:
+    names = ",".join(f"IP:{address}" for address in addresses)
+    extensions = (f"subjectAltName={names}", "keyUsage=critical,digitalSignature,keyCertSign")
     _openssl(
         *("req", "-x509", "-days", "2", "-subj", "/CN=rdma-gate-tests", "-noenc"),
         *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),

@@ -1,6 +1,6 @@
-"""The real programs that tests of the Kubernetes parts run: kube-apiserver, etcd and their company.
+"""The real programs of a cluster: kube-apiserver, etcd and their company, and what a node of the lab runs.
 
-``make kube-assets`` builds them ahead of the tests; ``python -m tests.kube.assets kubelet`` builds one more.
+``make kube-assets`` builds those of the tests ahead of them; ``python -m deploy.kube.assets kubelet`` builds one more.
 """
 
 import os
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.demo.prometheus import NotAvailableError
+from deploy.kube.go_build import MODULES, Program, Say, ensure
 from deploy.lab.progress import start, tell
-from tests.kube.go_build import MODULES, Program, Say, ensure
 
 KUBERNETES_STAMPS = (
     "k8s.io/component-base/version.gitVersion=v{version}",
@@ -20,6 +20,8 @@ KUBERNETES_STAMPS = (
     "k8s.io/client-go/pkg/version.gitMajor={major}",
     "k8s.io/client-go/pkg/version.gitMinor={minor}",
 )
+PLUGIN = "github.com/Mellanox/k8s-rdma-shared-dev-plugin"
+PLUGIN_STAMPS = ("main.version=v{version}",)
 HELM_STAMPS = ("helm.sh/helm/v3/internal/version.version=v{version}",)
 
 
@@ -81,9 +83,12 @@ _ALL = (
     _kubernetes("kube-scheduler"),
     Program("helm", MODULES / "helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", HELM_STAMPS),
     _kubernetes("kubelet"),
+    Program("k8s-rdma-shared-dp", MODULES / "rdma-plugin", PLUGIN, f"{PLUGIN}/cmd/k8s-rdma-shared-dp", PLUGIN_STAMPS),
+    Program("pause", MODULES / "pause", None, "."),
 )
 PROGRAMS = {one.name: one for one in _ALL}
-DEFAULT = tuple(name for name in PROGRAMS if name != "kubelet")
+ON_NODES = ("kubelet", "k8s-rdma-shared-dp", "pause")
+DEFAULT = tuple(name for name in PROGRAMS if name not in ON_NODES)
 
 if __name__ == "__main__":
     try:

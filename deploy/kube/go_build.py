@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.demo.prometheus import NotAvailableError
+from deploy.kube import child
 from deploy.lab import cache
 from deploy.lab.progress import Say
-from tests.kube import child
 
 MODULES = Path(__file__).with_name("assets")
 SAY_EVERY_SECONDS = 60.0
@@ -30,18 +30,23 @@ class Program:
     """One main package of a module under ``assets``.
 
     ``stamps`` are the linker's variables that hold the version; ``{version}``, ``{major}`` and ``{minor}`` stand for
-    what go.mod says of ``product``.
+    what go.mod says of ``product``, which is None where the module is all our own.
     """
 
     name: str
     module: Path
-    product: str
+    product: str | None
     package: str
     stamps: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:
-        """The product's version without its v, such as 1.37.2; ValueError where go.mod does not require it."""
+        """The product's version without its v, such as 1.37.2; ValueError where go.mod does not require it.
+
+        What is our own has none, which is told as 0.0.0.
+        """
+        if self.product is None:
+            return "0.0.0"
         text = (self.module / "go.mod").read_text()
         found = re.search(rf"^(?:require|\t) ?{re.escape(self.product)} v(\S+)", text, re.MULTILINE)
         if found is None:
@@ -71,9 +76,22 @@ def root() -> Path:
     return cache.directory() / "kube"
 
 
+def environment(scratch: str) -> dict[str, str]:
+    """What go is run with: the machine's own, its module proxy too; what Go keeps lies in our cache."""
+    kept = {"GOCACHE": str(root() / "go" / "build"), "GOMODCACHE": str(root() / "go" / "modules")}
+    return {**os.environ, **kept, "GOTMPDIR": scratch, "GOWORK": "off", "CGO_ENABLED": "0"}
+
+
 def _key(program: Program) -> str:
-    files = [(program.module / name).read_bytes() for name in ("go.mod", "go.sum")]
+    files = [path.read_bytes() for path in _files(program.module)]
     return cache.digest([*files, _compiler(program.module), program.package, program.link_flags, *FLAGS])
+
+
+def _files(module: Path) -> list[Path]:
+    """What the build reads of ours: a module without requirements has no go.sum, most have no sources of their own."""
+    sums = [path for path in (module / "go.mod", module / "go.sum") if path.exists()]
+    own = sorted(path for path in module.rglob("*.go") if not path.name.endswith("_test.go"))
+    return [*sums, *own]
 
 
 def _compiler(module: Path) -> str:
@@ -105,7 +123,7 @@ def _compile(program: Program, work: Path, say: Say) -> None:
     # Go's scratch takes a gigabyte: in here it is cleared by the next build if this one is killed.
     with tempfile.TemporaryDirectory(dir=work) as folder:
         log = Path(folder) / "log"
-        status = _wait(child.start(argv, log, folder=program.module, environment=_environment(folder)), label, say)
+        status = _wait(child.start(argv, log, folder=program.module, environment=environment(folder)), label, say)
         if status != 0:
             raise NotAvailableError(f"{label}: go could not build it ({_last(log.read_text())})")
     say(f"built {label} in {time.monotonic() - begun:.0f} s")
@@ -120,12 +138,6 @@ def _wait(build: child.Child, label: str, say: Say) -> int:
             say(f"building {label}, {(time.monotonic() - begun) / 60:.0f} min so far")
     finally:
         build.kill()
-
-
-def _environment(scratch: str) -> dict[str, str]:
-    """The machine's own, its module proxy too; what Go keeps lies in our cache."""
-    kept = {"GOCACHE": str(root() / "go" / "build"), "GOMODCACHE": str(root() / "go" / "modules")}
-    return {**os.environ, **kept, "GOTMPDIR": scratch, "GOWORK": "off", "CGO_ENABLED": "0"}
 
 
 @contextlib.contextmanager

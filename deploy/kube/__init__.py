@@ -1,0 +1,1 @@
+"""The real programs of Kubernetes, built from their modules and run on this machine."""

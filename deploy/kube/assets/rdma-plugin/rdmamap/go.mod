@@ -1,0 +1,3 @@
+module github.com/Mellanox/rdmamap
+
+go 1.26.0
