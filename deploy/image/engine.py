@@ -6,7 +6,7 @@ As root it isolates by chroot and keeps layers as plain folders, which works in 
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ANSWER_SECONDS = 30
@@ -14,12 +14,19 @@ ANSWER_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What is to be built. ``secrets`` are files by name that the build may read and the image does not keep."""
+    """What is to be built. ``secrets`` are files by name that the build may read and the image does not keep.
+
+    ``stages`` are images in place of stages of that name, for buildah. ``target`` is the stage to build, the last one
+    where it is empty. ``fresh`` takes nothing from a cache.
+    """
 
     name: str
     base: str
     arguments: Mapping[str, str]
     secrets: Mapping[str, Path]
+    stages: Mapping[str, str] = field(default_factory=dict)
+    target: str = ""
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +53,15 @@ class Engine:
         arguments = [f"--build-arg={name}={value}" for name, value in wanted.arguments.items()]
         secrets = [f"--secret=id={name},src={file}" for name, file in wanted.secrets.items()]
         words = ["--file=deploy/Dockerfile", f"--tag={wanted.name}", *arguments, *secrets]
+        if wanted.target:
+            words.append(f"--target={wanted.target}")
         if self.pulls:
-            return self.call("build", *words, f"--build-arg=BASE={wanted.base}" if wanted.base else "--pull", ".")
+            words.append(f"--build-arg=BASE={wanted.base}" if wanted.base else "--pull")
+            return self.call("build", *words, *(["--no-cache"] if wanted.fresh else []), ".")
         ignored = "--ignorefile=deploy/Dockerfile.dockerignore"
         local = ["--isolation=chroot", "--format=docker", "--pull-never", f"--build-arg=BASE={wanted.base}", ignored]
-        return self.call("build", *local, *words, ".")
+        made = [f"--build-context={name}=container-image://{image}" for name, image in wanted.stages.items()]
+        return self.call("build", *local, *words, *made, ".")
 
     def save(self, name: str, archive: Path) -> list[str]:
         """The call that writes an archive, which docker, podman and containerd all import."""

@@ -1,6 +1,6 @@
 """Make a tree with all that the node role needs: interpreter, loader, libraries, packages, program, and RDMA's tools.
 
-    python -m deploy.runner.tree TARGET [SOURCE]
+    python -m deploy.runner.tree [--link] TARGET [SOURCE]
 
 It starts in an image that has no Python, another libc, or nothing at all, from wherever it is copied to:
 
@@ -9,16 +9,20 @@ It starts in an image that has no Python, another libc, or nothing at all, from 
 The tools in TARGET/tools and the libraries in TARGET/verbs are for images that lack them; ``probes/_runner.py`` says
 which are used when. Only the standard library is used here, since this runs where an image is built. SOURCE is where
 the packages ``exporter`` and ``probes`` are (default: wherever this interpreter finds them). What the gate alone needs
-is left out.
+is left out. With --link the packages become further names of the installed files, for an image that has both in one
+layer; whoever copies the tree gets files of its own.
 """
 
+import compileall
 import importlib.metadata
 import importlib.util
 import os
+import py_compile
 import re
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 from deploy.runner.libraries import copy_libraries
@@ -30,13 +34,16 @@ GATE_ONLY = frozenset({"kubernetes", "pydantic", "rich"})
 UNNEEDED_OF_PYTHON = ("ensurepip", "idlelib", "lib2to3", "pydoc_data", "test", "tkinter")
 # Modules for terminals, NIS and old databases bring a dozen libraries.
 UNNEEDED_BEGINNINGS = ("config-", "_tkinter", "_curses", "readline", "nis.", "_dbm", "_gdbm")
+Place = Callable[[str, str], object]
 UNNEEDED = frozenset({*UNNEEDED_OF_PYTHON, "__pycache__", "dist-packages", "site-packages"})
 
 
 def main(arguments: list[str], search_path: str) -> None:
     """Make the tree at the first argument, with the tools on the search path, and say what it is made of."""
-    target = Path(arguments[0])
-    copy_program(target / "lib", Path(arguments[1]) if len(arguments) > 1 else None)
+    linking = "--link" in arguments
+    target, *source = (Path(one) for one in arguments if one != "--link")
+    copy_program(target / "lib", source[0] if source else None, os.link if linking else shutil.copyfile)
+    compile_ahead(target / "lib")
     interpreter = Path(sys.executable).resolve()
     (target / "bin").mkdir()
     shutil.copy2(interpreter, target / "bin" / "python3")
@@ -48,14 +55,14 @@ def main(arguments: list[str], search_path: str) -> None:
     print(f"{target}: {size / 2**20:.0f} MiB, loader {loader.name}, {len(tools)} tools of RDMA")
 
 
-def copy_program(library: Path, source: Path | None) -> None:
-    """Copy the standard library, the packages that are needed, and the program."""
+def copy_program(library: Path, source: Path | None, place: Place) -> None:
+    """Copy the standard library, and place the packages that are needed and the program."""
     folder = library / f"python{sys.version_info.major}.{sys.version_info.minor}"
     copy_standard_library(folder)
     for name in sorted(needed(DISTRIBUTION)):
-        copy_distribution(name, folder)
+        copy_distribution(name, folder, place)
     for name in PROGRAM:
-        copy_package(name, folder, source)
+        copy_package(name, folder, source, place)
 
 
 def copy_standard_library(target: Path) -> None:
@@ -76,8 +83,8 @@ def needed(distribution: str) -> set[str]:
     return found
 
 
-def copy_distribution(name: str, target: Path) -> None:
-    """Copy a distribution's modules.
+def copy_distribution(name: str, target: Path, place: Place) -> None:
+    """Place a distribution's modules.
 
     They lie beside the standard library: whoever packages Python decides where else one is looked for, and ``-S``
     leaves that out.
@@ -87,13 +94,21 @@ def copy_distribution(name: str, target: Path) -> None:
             continue
         to = target / file
         to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file.locate(), to)
+        place(str(file.locate()), str(to))
 
 
-def copy_package(name: str, target: Path, source: Path | None) -> None:
-    """Copy one package of the program."""
+def copy_package(name: str, target: Path, source: Path | None, place: Place) -> None:
+    """Place one package of the program."""
     found = source / name if source else Path(str(importlib.util.find_spec(name).origin)).parent  # type: ignore[union-attr]
-    shutil.copytree(found, target / name, ignore=_unneeded)
+    shutil.copytree(found, target / name, ignore=_unneeded, copy_function=place)
+
+
+def compile_ahead(library: Path) -> None:
+    """Write compiled modules, since whoever starts the tree may not; without them a start takes three times as long.
+
+    They are held against their sources by hash: a copy of the tree has files of another time.
+    """
+    compileall.compile_dir(library, quiet=2, workers=0, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
 
 
 def _is_installed(name: str) -> bool:

@@ -61,7 +61,7 @@ def test_only_the_lock_is_fetched_and_only_with_its_hashes() -> None:
     fetches = [_without_mounts(run) for run in _runs() if re.search(r"pip .*(download|install|wheel)", run)]
 
     assert [run for run in fetches if "--no-index" not in run] == [
-        "/opt/build/bin/pip download --require-hashes --only-binary :all: --dest /wheels -r requirements.lock"
+        "/build/bin/pip download --require-hashes --only-binary :all: --dest /wheels -r requirements.lock"
     ]
     assert "--hash=sha256:" in (REPOSITORY / "requirements.lock").read_text()
 
@@ -82,7 +82,7 @@ def test_the_base_has_a_version_and_can_be_pinned_by_digest() -> None:
     (base,) = [value for name, value in _instructions() if name == "ARG" and value.startswith("BASE=")]
 
     assert re.fullmatch(r"BASE=debian:12\.\d+-slim", base)
-    assert bases == ["${BASE} AS tools", "tools AS build", "tools"]
+    assert bases == ["${BASE} AS tools", "tools AS packages", "packages AS build", "tools"]
 
 
 def test_what_the_machine_that_builds_is_set_to_comes_by_secrets_alone() -> None:

@@ -1,11 +1,12 @@
 """What each engine is told, as far as it can be judged without one."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
-from deploy.image.base import mmdebstrap
+from deploy.image.base import mmdebstrap, name
 from deploy.image.engine import Build, Engine, choose
 
 DOCKERFILE = Path(__file__).resolve().parents[3] / "deploy" / "Dockerfile"
@@ -64,6 +65,21 @@ def test_buildah_asks_no_registry_and_isolates_by_chroot(store: Path) -> None:
     assert engine.save("rdma-gate:0.1.0", Path("/a.tar")) == ["buildah", *own, *pushed]
 
 
+@pytest.mark.parametrize("program", ["docker", "podman"])
+def test_a_fresh_build_takes_nothing_from_the_cache_of_an_engine_that_has_one(store: Path, program: str) -> None:
+    fresh = dataclasses.replace(WANTED, fresh=True)
+
+    assert Engine(program, store).build(fresh) == [program, "build", *COMMON, "--pull", "--no-cache", "."]
+
+
+def test_buildah_takes_images_in_place_of_stages_and_ends_at_the_target(store: Path) -> None:
+    stage = dataclasses.replace(WANTED, base="localhost/base", stages={"tools": "localhost/tools:1"}, target="packages")
+
+    argv = Engine("buildah", store).build(stage)
+
+    assert argv[-3:] == ["--target=packages", "--build-context=tools=container-image://localhost/tools:1", "."]
+
+
 def test_a_client_whose_daemon_does_not_answer_is_passed_by(store: Path, path: Path) -> None:
     put(path, "docker", answers=False)
     put(path, "podman", answers=True)
@@ -89,3 +105,8 @@ def test_the_base_that_is_made_here_is_of_the_release_that_the_dockerfile_names(
     assert argv[0] == "mmdebstrap"
     assert argv[-2:] == [{"12": "bookworm"}[release], "/base.tar"]
     assert "--variant=minbase" in argv
+
+
+def test_the_base_is_made_without_perl_and_named_by_how_it_is_made() -> None:
+    assert "--include=usr-is-merged" in mmdebstrap(Path("/base.tar"))
+    assert re.fullmatch(r"localhost/rdma-gate-base:[0-9a-f]{16}", name())

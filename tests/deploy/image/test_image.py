@@ -15,7 +15,7 @@ from tests.deploy.image.container import Image, add_hca, run
 HERE = Path(__file__).parent
 REPOSITORY = Path(__file__).resolve().parents[3]
 ASK = REPOSITORY / "tests" / "deploy" / "runner" / "ask.py"
-LIMIT_MIB = 600
+LIMIT_MIB = 320
 RUNNER = [
     "/rdma-gate/ld.so",
     "--library-path",
@@ -103,6 +103,29 @@ def test_it_has_no_caches_and_nothing_of_the_machine_that_built_it(image: Image)
 
 def test_its_size_is_bounded(image: Image, archive: Path) -> None:
     assert archive.stat().st_size / 2**20 < LIMIT_MIB
+
+
+def test_what_the_program_and_the_runner_share_is_there_once(image: Image) -> None:
+    installed = image.root / "opt/rdma-gate/lib/python3.11/site-packages"
+    modules = [file.relative_to(installed) for file in installed.glob("grpc/**/*.so")]
+
+    assert len(modules) == 1
+    assert (image.root / "opt/rdma-gate-runner/lib/python3.11" / modules[0]).samefile(installed / modules[0])
+
+
+def test_what_is_left_of_the_kubernetes_package_is_all_that_the_gate_loads(image: Image) -> None:
+    loading = "import exporter.cluster.configuration as found; found._import(); print('loaded')"
+
+    done = as_started(image, "/opt/rdma-gate/bin/python", "-c", loading)
+
+    assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
+    assert list(image.root.glob("opt/rdma-gate/lib/python3*/site-packages/kubernetes/**/models/v1_*.py")) == []
+
+
+def test_it_has_no_perl_but_what_debian_itself_needs(image: Image) -> None:
+    packages = re.findall(r"^Package: (perl.*)$", (image.root / "var/lib/dpkg/status").read_text(), re.MULTILINE)
+
+    assert packages == ["perl-base"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """The runner starts where there is nothing but itself: no Python, no libc, no shell, nothing writable, no privilege."""
 
+import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from deploy.ports import free_port
+from deploy.runner.tree import copy_distribution
 from exporter.keys import pod_key
 from exporter.pods.manifest import COMMAND, RUNNER, SETTINGS, STATE
 
@@ -96,6 +99,31 @@ def test_without_one_of_its_libraries_it_does_not_start_so_none_comes_from_elsew
 
     assert runner.returncode == 127
     assert "libc.so.6: cannot open shared object file" in said
+
+
+def test_a_copy_with_other_times_loads_compiled_modules_alone(tree: Path, tmp_path: Path) -> None:
+    shutil.copytree(tree, tmp_path / "copy", copy_function=shutil.copy, symlinks=True)
+    loader, library_path = tmp_path / "copy" / "ld.so", ":".join(str(tree / name) for name in ("glibc", "lib", "gcc"))
+    python = [str(loader), "--library-path", library_path, str(tmp_path / "copy" / "bin" / "python3")]
+
+    loading = [*python, "-I", "-S", "-B", "-v", "-c", "import aiohttp, exporter.program.node"]
+    done = subprocess.run(loading, check=False, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+
+    loaded = re.findall(r"^# code object from '?([^'\n]+?)'?$", done.stderr, re.MULTILINE)
+    assert done.returncode == 0, done.stderr
+    assert len(loaded) > 300
+    assert [file for file in loaded if not file.endswith(".pyc")] == []
+
+
+def test_a_package_is_placed_as_further_names_of_its_files(tmp_path: Path) -> None:
+    installed = Path(str(importlib.metadata.distribution("msgspec").locate_file("msgspec/__init__.py")))
+    if installed.stat().st_dev != tmp_path.stat().st_dev:
+        pytest.skip("not run: the packages and the temporary directory are on two filesystems")
+
+    copy_distribution("msgspec", tmp_path, os.link)
+
+    assert (tmp_path / "msgspec" / "__init__.py").samefile(installed)
+    assert not (tmp_path / "msgspec" / "__pycache__").exists()
 
 
 def answer(runner: subprocess.Popen[str], port: int) -> bytes:
