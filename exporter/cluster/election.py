@@ -35,13 +35,15 @@ _decoder = msgspec.json.Decoder(Lease)
 class Timing:
     """Others take over ``lease_seconds`` after the last renewal that they saw; the holder gives up before that.
 
-    They look every ``retry_seconds``, so one that died is replaced within lease and two retries: 16 seconds.
+    They look every ``retry_seconds``, so one that died is replaced within lease and two retries: 19 seconds. These are
+    the times of Kubernetes' own controllers: on a machine whose processor is overcommitted shorter ones change the
+    leader without need.
     """
 
-    lease_seconds: int = 12
-    give_up_seconds: float = 8.0
+    lease_seconds: int = 15
+    give_up_seconds: float = 10.0
     retry_seconds: float = 2.0
-    request_seconds: float = 3.0
+    request_seconds: float = 5.0
     release_seconds: float = 0.5
 
 

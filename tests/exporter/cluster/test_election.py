@@ -92,7 +92,7 @@ async def test_the_first_candidate_makes_the_lease_and_leads(api, candidate):
     await a.start()
     spec = lease(api)
     assert spec["holderIdentity"] == "a"
-    assert spec["leaseDurationSeconds"] == 12
+    assert spec["leaseDurationSeconds"] == 15
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", spec["renewTime"])
     assert a.election.leadership == Leadership(is_leader=True, term=spec["leaseTransitions"], holder="a")
 
@@ -129,9 +129,9 @@ async def test_a_leader_without_the_api_steps_down_before_another_can_take_over(
     await b.start()
     await pass_seconds(4, a, b)
     a.cut_off()
-    await pass_seconds(9, a, b)
+    await pass_seconds(11, a, b)
     assert (a.leads, b.leads) == (False, False)
-    await pass_seconds(9, a, b)
+    await pass_seconds(10, a, b)
     assert (a.leads, b.leads) == (False, True)
     assert a.told[-1].problem == "cut off"
 
