@@ -31,7 +31,10 @@ class JudgedTarget(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A run as this ledger received it: ``seq`` orders records, ``received`` is Unix seconds by its own clock."""
+    """A run as this ledger received it: ``seq`` orders records, ``received`` is Unix seconds by its own clock.
+
+    ``pod_digest`` says as what a test pod was planned that told it, or that it tells of; empty for any other run.
+    """
 
     seq: int
     received: float
@@ -39,11 +42,18 @@ class Record(msgspec.Struct, frozen=True):
     judged: tuple[JudgedTarget, ...] = ()
     fresh_seconds: float = 0.0
     pool: str = ""
+    pod_digest: str = ""
 
     @property
     def key(self) -> Key:
         """Probe, id and target: what a newer run replaces."""
         return self.run.probe, self.run.id, self.run.target
+
+    def is_as_planned(self, plan_digest: str, pod_digest: str) -> bool:
+        """Whether it was taken under that plan, or of a test pod that would be made and asked the same under it."""
+        if self.pod_digest and pod_digest:
+            return self.pod_digest == pod_digest
+        return self.run.plan_digest == plan_digest
 
 
 class _State(msgspec.Struct):
@@ -71,7 +81,15 @@ class Ledger:
         self.seq = state.seq
         self.dirty = False
 
-    def put(self, run: Run, *, targets: Sequence[Target] = (), fresh_seconds: float = 0.0, pool: str = "") -> Record:
+    def put(
+        self,
+        run: Run,
+        *,
+        targets: Sequence[Target] = (),
+        fresh_seconds: float = 0.0,
+        pool: str = "",
+        pod_digest: str = "",
+    ) -> Record:
         """Judge measured values against ``targets``, keep the evidence, and let the run replace its predecessor."""
         findings, judged = [], []
         for finding in map(_finite, run.findings):
@@ -81,7 +99,7 @@ class Ledger:
             findings.append(final)
             judged += [_judged(finding.subject, one) for one in results]
         whole = replace(run, findings=tuple(findings))
-        return self._accept(Record(0, 0.0, whole, tuple(judged), fresh_seconds, pool))
+        return self._accept(Record(0, 0.0, whole, tuple(judged), fresh_seconds, pool, pod_digest))
 
     def receive(self, record: Record, *, age_seconds: float = 0.0) -> Record:
         """Take over a record that another process judged, under a sequence number of our own.

@@ -30,9 +30,9 @@ class SeenAllocation:
 class AllocationSample:
     """All that pods on one node were given under one plan since one boot, the newest last; alike ones stand once.
 
-    ``of`` is the id of the probe that told it. ``gpus`` and ``hcas`` are the exclusive devices of the node: ``hcas`` is
-    empty where they are shared. ``dull`` counts the pods since one brought a device that none had before. A pod's word
-    counts for ``fresh_seconds``.
+    ``of`` is the id of the probe that told it, ``plan_digest`` that of all in the plan that makes these pods. ``gpus``
+    and ``hcas`` are the exclusive devices of the node: ``hcas`` is empty where they are shared. ``dull`` counts the
+    pods since one brought a device that none had before. A pod's word counts for ``fresh_seconds``.
     """
 
     of: str

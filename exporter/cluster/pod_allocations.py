@@ -1,7 +1,7 @@
 """What test pods were given on each node, collected from their runs in the ledger as these come in.
 
-The sample is carried by the last run of ``placement.allocations``, so it outlives the process with the ledger. Another
-plan, another boot or other devices begin it anew.
+The sample is carried by the last run of ``placement.allocations``, so it outlives the process with the ledger. Pods
+that are planned otherwise, another boot or other devices begin it anew.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,10 +32,11 @@ class PodAllocations:
             self._take(record)
         ledger.listen(self._heard)
 
-    def of(self, nodes: Iterable[str]) -> dict[tuple[str, str], AllocationSample]:
-        """Return the samples of these nodes."""
-        wanted = frozenset(nodes)
-        return {place: sample for place, sample in self._samples.items() if place[0] in wanted}
+    def of(self, nodes: Iterable[str], digests: Iterable[str]) -> dict[tuple[str, str], AllocationSample]:
+        """Return the samples of these nodes that were taken under the plan, or as the pods, of one of the digests."""
+        wanted, counting = frozenset(nodes), frozenset(digests)
+        found = self._samples.items()
+        return {place: one for place, one in found if place[0] in wanted and one.plan_digest in counting}
 
     def _heard(self, record: Record) -> None:
         if self._take(record):
@@ -66,7 +67,7 @@ def _frame(record: Record) -> dict[str, Any]:
     run = record.run
     return {
         "of": of_pod_id(run.id),
-        "plan_digest": run.plan_digest,
+        "plan_digest": record.pod_digest or run.plan_digest,
         "boot_id": run.boot_id,
         "fresh_seconds": record.fresh_seconds,
     }

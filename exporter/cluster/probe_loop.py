@@ -31,12 +31,13 @@ VANTAGE = "api"
 
 @dataclass(frozen=True)
 class PlannedProbe:
-    """A probe of a pool, and the names of the pool's nodes, which it judges."""
+    """A probe of a pool, and the names of the pool's nodes, which it judges. ``pod_digest`` is its test pods'."""
 
     pool: str
     spec: ProbeSpec
     nodes: tuple[str, ...]
     plan_digest: str
+    pod_digest: str = ""
 
 
 class ClusterProbes:
@@ -106,7 +107,7 @@ class ClusterProbes:
         cluster = replace(
             self._facts.snapshot(one.nodes),
             readings=self._readings.of(one.nodes),
-            allocations=self._allocations.of(one.nodes),
+            allocations=self._allocations.of(one.nodes, (one.plan_digest, one.pod_digest)),
         )
         if is_due:
             self._ran[_key(one)] = (one, self._clock.monotonic())

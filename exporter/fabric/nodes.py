@@ -60,7 +60,8 @@ def is_of_agent(run: Run) -> bool:
 class NodeFollower:
     """Follows one node. ``assignment`` is what it should do now; ``claim`` is in whose name it is asked.
 
-    ``takes`` says which of its runs count: a node's agent does not speak for the test pods on it.
+    ``takes`` says which of its runs count: a node's agent does not speak for the test pods on it. ``pod_digest`` says
+    as what the pod was planned, where it is one that is followed.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class NodeFollower:
         self._clock = clock
         self._claim = claim
         self.takes: Callable[[Run], bool] = is_of_agent
+        self.pod_digest = ""
         self._sleep = sleep
         self._heard = 0.0
         self._spoke = clock.monotonic()
@@ -153,7 +155,8 @@ class NodeFollower:
             if not self.takes(record.run):
                 _log.debug("%s: %s seen from the %s not taken", self._client.node, record.run.id, record.run.vantage)
                 continue
-            self._ledger.receive(record, age_seconds=records.now - record.received)
+            known = msgspec.structs.replace(record, pod_digest=self.pod_digest)
+            self._ledger.receive(known, age_seconds=records.now - record.received)
             await self._fetch_evidence(record)
 
     async def _fetch_evidence(self, record: Record) -> None:

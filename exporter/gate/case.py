@@ -20,12 +20,16 @@ OPENED = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One pool before the gate. ``decisions`` are those that have not expired, not-applicable ones first."""
+    """One pool before the gate. ``decisions`` are those that have not expired, not-applicable ones first.
+
+    ``pod_digest`` is as what its test pods are planned.
+    """
 
     inputs: GateInputs
     pool: Pool
     nodes: Mapping[str, GateNode]
     decisions: tuple[Decision, ...]
+    pod_digest: str = ""
 
     def decision(self, probe: str, node: str, device: str = "") -> Decision | None:
         """Return the decision that speaks of this probe on this node, or of a finding on this device of it."""

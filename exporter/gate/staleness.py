@@ -11,17 +11,29 @@ CLOCK_SLACK_SECONDS = 60.0
 SHOWN_DIGITS = 12
 
 
-def stale_because(record: Record, spec: ProbeSpec, nodes: Iterable[str], inputs: GateInputs) -> str:
-    """Say why the record does not count any more, empty while it does. ``nodes`` are those it depends on."""
+def stale_because(
+    record: Record, spec: ProbeSpec, nodes: Iterable[str], inputs: GateInputs, *, pod_digest: str = ""
+) -> str:
+    """Say why the record does not count any more, empty while it does. ``nodes`` are those it depends on.
+
+    ``pod_digest`` is as what the pool's test pods are planned now.
+    """
     run = record.run
     assert inputs.plan is not None
-    if run.plan_digest != inputs.plan.digest:
-        found = run.plan_digest[:SHOWN_DIGITS] or "none"
-        return f"plan changed from {found} to {inputs.plan.digest[:SHOWN_DIGITS]}, a run under the new one wanted"
+    if not record.is_as_planned(inputs.plan.digest, pod_digest):
+        return _planned_otherwise(record, inputs.plan.digest, pod_digest)
     if not compatible(run.program_version, inputs.program_version):
         return f"program version {run.program_version} found, one like {inputs.program_version} wanted"
     changes = (_changed(record, node, inputs) for node in nodes)
     return next((change for change in changes if change), "") or _too_old(record, spec, inputs.now)
+
+
+def _planned_otherwise(record: Record, plan_digest: str, pod_digest: str) -> str:
+    if record.pod_digest and pod_digest:
+        found, wanted = record.pod_digest[:SHOWN_DIGITS], pod_digest[:SHOWN_DIGITS]
+        return f"test pod with another template or other probes ({found}) found, one as planned now ({wanted}) wanted"
+    found = record.run.plan_digest[:SHOWN_DIGITS] or "none"
+    return f"plan changed from {found} to {plan_digest[:SHOWN_DIGITS]}, a run under the new one wanted"
 
 
 def compatible(found: str, wanted: str) -> bool:

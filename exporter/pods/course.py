@@ -36,7 +36,7 @@ class Course:
 def is_over(course: Course, patience: Patience, *, limit_seconds: float, hold_seconds: float) -> bool:
     """Whether nothing more is to come, or may be waited for."""
     pod, waited = course.pod, course.waited
-    if course.vanished or pod.phase in ENDED or waited >= limit_seconds:
+    if course.vanished or pod.deleting or pod.phase in ENDED or waited >= limit_seconds:
         return True
     if course.reported_at is not None:
         return waited >= course.reported_at + hold_seconds

@@ -1,7 +1,8 @@
 """Where a test pod is due: on nodes that could run the workload now, first where it is longest since the last. Pure.
 
-A pod that did not pass is tried again sooner, but never at once: a template that no kubelet admits would otherwise
-bring one failed pod after the other. So is one on a node of which some devices were in no pod yet.
+A node whose last pod was planned otherwise, with another template for one, is due at once. A pod that did not pass is
+tried again sooner, but never at once: a template that no kubelet admits would otherwise bring one failed pod after the
+other. So is one on a node of which some devices were in no pod yet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,13 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from exporter.cluster.maintenance import maintenance_of
 from exporter.ledger import Key, Record
 from exporter.plan import PlannedPods, Pool
+from exporter.plan.pod_digest import pod_digest
 from exporter.plan.pods import POD_PROBE
+from exporter.pods.disrupted import is_tried_soon
 from exporter.pods.labels import label_value
 from probes import Status
 from probes._cluster import KubeNode
 from probes._pod_allocation import SAMPLE, sample_of_text
 
 RETRY_SECONDS = 600.0
+SOON_SECONDS = 60.0
 DULL_PODS = 3
 COLLECTED, INCOMPLETE = "placement.allocations", "alloc_sample_incomplete"
 # Whatever plans say: each pod costs the API a request a second.
@@ -23,15 +27,27 @@ HARD_CAP = 64
 
 
 def due_nodes(
-    pool: Pool, nodes: Iterable[str], cluster: Mapping[str, KubeNode], records: Mapping[Key, Record], *, now: float
+    pool: Pool,
+    nodes: Iterable[str],
+    cluster: Mapping[str, KubeNode],
+    records: Mapping[Key, Record],
+    *,
+    plan_digest: str,
+    now: float,
 ) -> list[str]:
-    """Return the pool's nodes on which a pod is due at ``now`` (Unix seconds), the most urgent first."""
+    """Return the nodes of a plan's pool on which a pod is due at ``now`` (Unix seconds), the most urgent first."""
     pods = pool.test_pods
     if pods is None:
         return []
     able = [node for node in nodes if node in cluster and _can_run(cluster[node])]
     last, eager = {node: _last(records, node) for node in able}, eager_nodes(pool, able, records)
-    due = [node for node, record in last.items() if not record or now - record.received >= _pause(record, pods, eager)]
+    planned = pod_digest(pool)
+
+    def is_due(record: Record) -> bool:
+        is_as_planned = record.is_as_planned(plan_digest, planned)
+        return not is_as_planned or now - record.received >= _pause(record, pods, eager)
+
+    due = [node for node, record in last.items() if record is None or is_due(record)]
     return sorted(due, key=lambda node: (_received(last[node]), node))
 
 
@@ -79,7 +95,9 @@ def _last(records: Mapping[Key, Record], node: str) -> Record | None:
 
 def _pause(record: Record, pods: PlannedPods, eager: frozenset[str]) -> float:
     passed = record.run.target not in eager and all(one.status is Status.PASS for one in record.run.findings)
-    return pods.every_seconds if passed else min(pods.every_seconds, RETRY_SECONDS)
+    if passed:
+        return pods.every_seconds
+    return min(pods.every_seconds, SOON_SECONDS if is_tried_soon(record) else RETRY_SECONDS)
 
 
 def _can_run(node: KubeNode) -> bool:

@@ -10,10 +10,12 @@ from exporter.clock import Clock
 from exporter.fabric.node_client import Address, NodeClient
 from exporter.fabric.nodes import NodeFollower
 from exporter.keys import pod_key
-from exporter.ledger import Ledger
+from exporter.ledger import Ledger, Record
 from exporter.observe import Attempt, RunContext, run_of
 from exporter.plan import Plan, PlannedPods, Pool
+from exporter.plan.pod_digest import pod_digest
 from exporter.plan.pods import outcome_spec, pod_specs
+from exporter.pods.disrupted import counted
 from exporter.pods.one_pod import Reporting
 from probes import Run
 from probes._workloads import Pod
@@ -50,7 +52,9 @@ class Listening:
 
         def follower(of: NodeClient) -> NodeFollower:
             found = NodeFollower(of, ledger, work, self.clock, claim=self.claim)
-            found.takes = is_of_pod
+            found.pod_digest = pod_digest(pool)
+            # In the moment before a pod of an older plan is ended it is asked what the new one wants to know.
+            found.takes = lambda run: is_of_pod(run) and run.plan_digest == plan.digest
             return found
 
         return Reporting(client, follower, done)
@@ -61,6 +65,11 @@ def is_of_pod(run: Run) -> bool:
     return run.vantage == VANTAGE and is_pod_id(run.id)
 
 
-def outcome_run(life: PodLife, pods: PlannedPods, context: RunContext, times: tuple[float, float]) -> Run:
-    """Return what became of a pod as a run on its node; ``times`` are its begin and end in Unix seconds."""
-    return run_of(Attempt((judge(life),)), life.node, outcome_spec(pods), context, times=times)
+def outcome_run(
+    life: PodLife, before: Record | None, pods: PlannedPods, context: RunContext, times: tuple[float, float]
+) -> Run:
+    """Return what became of a pod as a run on its node; ``before`` tells of the pod before it.
+
+    ``times`` are its begin and end in Unix seconds.
+    """
+    return run_of(Attempt((counted(judge(life), before),)), life.node, outcome_spec(pods), context, times=times)

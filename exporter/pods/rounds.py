@@ -18,7 +18,8 @@ from exporter.fabric.node_client import NodeClient
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Plan, PlannedPods, Pool
-from exporter.plan.pods import fresh_of
+from exporter.plan.pod_digest import pod_digest
+from exporter.plan.pods import POD_PROBE, fresh_of
 from exporter.pods.api import PodsApi
 from exporter.pods.course import Patience
 from exporter.pods.due import due_nodes, free_nodes
@@ -156,7 +157,8 @@ class PodTests:
             if pool.test_pods is None:
                 continue
             names, now = moment.nodes.get(pool.name, ()), self._clock.now()
-            due = due_nodes(pool, names, moment.cluster, self._ledger.latest(), now=now)
+            records, digest = self._ledger.latest(), moment.plan.digest
+            due = due_nodes(pool, names, moment.cluster, records, plan_digest=digest, now=now)
             pool_of = {node: one.pool for node, one in self._there.items()}
             for node in free_nodes(pool, names, due, pool_of, left):
                 yield pool, pool.test_pods, node
@@ -184,17 +186,18 @@ class PodTests:
             patience=self._patience,
             changed=self._reassign,
         )
-        task = tasks.create_task(self._one(pod, pool.name, pods, moment), name=f"test pod on {node}")
+        task = tasks.create_task(self._one(pod, pool, pods, moment), name=f"test pod on {node}")
         self._there[node] = _There(pool.name, moment.plan.digest, task, pod)
         task.add_done_callback(lambda _: self._forget(node))
 
-    async def _one(self, pod: OnePod, pool: str, pods: PlannedPods, moment: Moment) -> None:
+    async def _one(self, pod: OnePod, pool: Pool, pods: PlannedPods, moment: Moment) -> None:
         started, withheld = self._clock.now(), self._making.withheld(pods)
         life = PodLife(pod.node, withheld=withheld) if withheld else await pod.run()
         known = {name for one in moment.cluster.values() for name in one.resources}
         context = RunContext(pod.node, VANTAGE, moment.plan.digest, "", __version__)
-        run = outcome_run(replace(life, known=frozenset(known)), pods, context, (started, self._clock.now()))
-        self._ledger.put(run, fresh_seconds=fresh_of(pods), pool=pool)
+        life, before = replace(life, known=frozenset(known)), self._ledger.get((POD_PROBE, POD_PROBE, pod.node))
+        run = outcome_run(life, before, pods, context, (started, self._clock.now()))
+        self._ledger.put(run, fresh_seconds=fresh_of(pods), pool=pool.name, pod_digest=pod_digest(pool))
 
     def _work_of(self, node: str) -> Callable[[], Assignment | None]:
         def work() -> Assignment | None:

@@ -26,6 +26,7 @@ from exporter.ledger import Ledger
 from exporter.outward.outward import Outward
 from exporter.plan import Plan
 from exporter.plan.membership import pool_nodes
+from exporter.plan.pod_digest import pod_digest
 from exporter.pods.rounds import PodTests
 from exporter.program.node import run_context
 from exporter.settings import KnownMember, KubernetesSettings, Settings
@@ -193,9 +194,10 @@ class InCluster:
             return
         nodes = pool_nodes(plan, self.known())
         for pool in plan.pools:
+            of_pods = pod_digest(pool)
             for spec in pool.probes:
                 if spec.probe in modules and modules[spec.probe].kind == "cluster":
-                    yield PlannedProbe(pool.name, spec, nodes[pool.name], plan.digest)
+                    yield PlannedProbe(pool.name, spec, nodes[pool.name], plan.digest, of_pods)
 
 
 def _looks_like_plugin(found: DaemonSet) -> bool:

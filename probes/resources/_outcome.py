@@ -88,6 +88,18 @@ def outcome_of(pod: Pod, events: Iterable[Event] = ()) -> Outcome | None:
     return next(_said_of(pod, events), None)
 
 
+def disruption_of(pod: Pod) -> Outcome | None:
+    """Return who took the pod away, as the API says of it while and after that is done; None where nobody did.
+
+    What its containers say then is only how they were ended.
+    """
+    target = pod.conditions.get("DisruptionTarget")
+    if target is None or target.status != "True":
+        return None
+    other = Outcome("evicted", Stage.RUNNING, target.message.strip() or target.reason, target.reason, "disrupted")
+    return classify(target.reason, target.message) or other
+
+
 def classify(reason: str, message: str) -> Outcome | None:
     """Classify one reason with its message, as the pod's status, a condition, a container or an event has them."""
     message = message[:LONGEST_MESSAGE]

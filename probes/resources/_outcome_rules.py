@@ -118,7 +118,7 @@ RULES = (
     _rule("image_not_pulled", "image", Stage.START, r"^(?:ErrImagePull|ImagePullBackOff|InvalidImageName)$", _ANY),
     _rule("dra_claim_unallocated", "dra_prepare", Stage.START, r"^FailedPrepareDynamicResources$", _ANY),
     _rule("volume_not_mounted", "volume", Stage.START, r"^(?:FailedMount|FailedAttachVolume)$", _ANY),
-    _rule("preempted", "preempted", Stage.SCHEDULING, r"^(?:Preempted|Preempting)$", _ANY),
+    _rule("preempted", "preempted", Stage.SCHEDULING, r"^(?:Preempted|Preempting|PreemptionByScheduler)$", _ANY),
     _rule("evicted", "evicted", Stage.RUNNING, r"^(?:Evicted|TaintManagerEviction)$", _ANY),
     _rule("container_failed", "start", Stage.START, r"^(?:CreateContainer\w*|RunContainerError|StartError)$", _ANY),
     _rule("container_failed", "crash", Stage.RUNNING, r"^(?:CrashLoopBackOff|BackOff|OOMKilled)$", _ANY),

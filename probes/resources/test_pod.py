@@ -6,9 +6,10 @@ each with the API's own sentence), not scheduled, refused by the kubelet, not st
 
 Passes when the pod was created, bound to this node, started, and has reported what its probes found. What they found
 stands under their own names. A lack of capacity is no fault of the node and is unknown here (``insufficient_resource``;
-that the node advertises too little is ``resources.requests``), and so is a pod that was evicted or whose node was being
-drained: the next pod tells. A template that is privileged, has host paths or uses the host's namespaces is never made
-into a pod: it sees devices that its requests do not give (``not_representative``).
+that the node advertises too little is ``resources.requests``), and so is a pod that was deleted, evicted or preempted:
+the next one comes after a minute, and after ten once that has happened three times in a row. A template that is
+privileged, has host paths or uses the host's namespaces is never made into a pod: it sees devices that its requests do
+not give (``not_representative``).
 
 Settings: none; the keys of ``test_pods`` say which template, where, and how often.
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from probes import Evidence, Finding, Metric, Owner, Reason, Status, Subject
 from probes._workloads import Event, Pod
 from probes.resources._outcome import REASONS as OUTCOMES
-from probes.resources._outcome import Outcome, classify, outcome_of
+from probes.resources._outcome import Outcome, classify, disruption_of, outcome_of
 
 METRICS: Mapping[str, Metric] = {}
 
@@ -45,6 +46,8 @@ REASONS = {
 
 # The next pod may well tell more: these say nothing about the node.
 PASSING = frozenset({"evicted", "preempted", "node_unschedulable"})
+# Somebody took the pod away, whatever it would have told.
+DISRUPTIONS = frozenset({"evicted", "preempted"})
 DENIED = "cannot create resource"
 QUOTA_UNKNOWN = "status unknown for quota"  # a new quota: the controllers have not counted what is used
 
@@ -113,7 +116,9 @@ def _of_pod(life: PodLife, pod: Pod) -> _Verdict:
         return _Verdict(Status.FAIL, "wrong_node", f"a pod on {pod.node} found, one on {life.node} wanted")
     if life.reported:
         return _Verdict(Status.PASS, "", f"a test pod was scheduled, started and has reported in {life.seconds:.0f} s")
-    if life.vanished:
+    if outcome := disruption_of(pod):
+        return _Verdict(Status.UNKNOWN, outcome.code, f"{outcome.sentence} found, a pod that may stay wanted")
+    if life.vanished or pod.deleting:
         found = f"a pod that somebody deleted after {life.seconds:.0f} s found, one that reports wanted"
         return _Verdict(Status.UNKNOWN, "evicted", found)
     if outcome := outcome_of(pod, life.events):

@@ -1,5 +1,7 @@
 """Runs of test pods are collected into samples, which outlive the process and begin anew with plan and boot."""
 
+from dataclasses import replace
+
 import pytest
 
 from exporter.cluster.pod_allocations import PodAllocations
@@ -48,7 +50,7 @@ async def test_pods_are_collected_and_told_of(ledger, hand):
     hand.seconds += 5
     ledger.put(pod_run("g1"), fresh_seconds=60)
     seen = SeenAllocation(1_000.0, ("g0",), ("h0",)), SeenAllocation(1_005.0, ("g1",), ("h0",))
-    assert allocations.of(["a", "b"]) == place(sample(*seen, pods=2))
+    assert allocations.of(["a", "b"], ["plan"]) == place(sample(*seen, pods=2))
     assert len(news) == 2
 
 
@@ -58,13 +60,13 @@ async def test_what_was_misplaced_or_untold_is_kept_as_sentences(ledger):
     allocations = PodAllocations(ledger, lambda: None)
     ledger.put(pod_run("g0", far, dark), fresh_seconds=60)
     seen = SeenAllocation(1_000.0, ("g0",), ("h0",), ("g0: far",), ("g1: dark",))
-    assert allocations.of(["a"]) == place(sample(seen))
+    assert allocations.of(["a"], ["plan"]) == place(sample(seen))
 
 
 async def test_a_sample_outlives_the_process_with_the_run_that_carries_it(ledger, hand, tmp_path):
     first = PodAllocations(ledger, lambda: None)
     ledger.put(pod_run("g0"), fresh_seconds=60)
-    facts = {"sample": first.of(["a"])["a", "placement.allocated"].as_text()}
+    facts = {"sample": first.of(["a"], ["plan"])["a", "placement.allocated"].as_text()}
     carrying = Finding(Subject(node="a"), Status.UNKNOWN, "alloc_sample_incomplete", "", facts=facts)
     ledger.put(Run("placement.allocations", "all", "a", "api", (carrying,), 1.0, 2.0, "plan", "", "1"))
     hand.seconds += 5
@@ -72,16 +74,16 @@ async def test_a_sample_outlives_the_process_with_the_run_that_carries_it(ledger
     await ledger.save()
     again = Ledger(tmp_path / "ledger.json", EvidenceStore(tmp_path), hand.now)
     seen = SeenAllocation(1_000.0, ("g0",), ("h0",)), SeenAllocation(1_005.0, ("g1",), ("h0",))
-    assert PodAllocations(again, lambda: None).of(["a"]) == place(sample(*seen, pods=2))
+    assert PodAllocations(again, lambda: None).of(["a"], ["plan"]) == place(sample(*seen, pods=2))
 
 
 async def test_a_pods_word_counts_once_however_often_the_gate_begins_anew(ledger):
     ledger.put(pod_run("g0"), fresh_seconds=60)
-    facts = {"sample": PodAllocations(ledger, lambda: None).of(["a"])["a", "placement.allocated"].as_text()}
+    facts = {"sample": PodAllocations(ledger, lambda: None).of(["a"], ["plan"])["a", "placement.allocated"].as_text()}
     carrying = Finding(Subject(node="a"), Status.UNKNOWN, "alloc_sample_incomplete", "", facts=facts)
     ledger.put(Run("placement.allocations", "all", "a", "api", (carrying,), 1.0, 2.0, "plan", "", "1"))
     seen = SeenAllocation(1_000.0, ("g0",), ("h0",))
-    assert PodAllocations(ledger, lambda: None).of(["a"]) == place(sample(seen, pods=1))
+    assert PodAllocations(ledger, lambda: None).of(["a"], ["plan"]) == place(sample(seen, pods=1))
 
 
 async def test_another_boot_begins_anew(ledger, hand):
@@ -90,10 +92,25 @@ async def test_another_boot_begins_anew(ledger, hand):
     hand.seconds += 5
     ledger.put(pod_run("g1", boot="other"), fresh_seconds=60)
     seen = SeenAllocation(1_005.0, ("g1",), ("h0",))
-    assert allocations.of(["a"]) == place(sample(seen, boot="other"))
+    assert allocations.of(["a"], ["plan"]) == place(sample(seen, boot="other"))
+
+
+async def test_what_pods_of_another_template_were_given_is_nobodys_any_more_and_pods_of_the_new_one_begin_anew(
+    ledger, hand
+):
+    allocations = PodAllocations(ledger, lambda: None)
+    ledger.put(pod_run("g0"), fresh_seconds=60, pod_digest="old")
+    hand.seconds += 5
+    ledger.put(pod_run("g1", digest="plan-2"), fresh_seconds=60, pod_digest="old")
+    assert len(allocations.of(["a"], ["plan-3", "old"])["a", "placement.allocated"].seen) == 2, "of the same template"
+    assert allocations.of(["a"], ["plan-2", "new"]) == {}
+    hand.seconds += 5
+    ledger.put(pod_run("g1", digest="plan-3"), fresh_seconds=60, pod_digest="new")
+    seen = SeenAllocation(1_010.0, ("g1",), ("h0",))
+    assert allocations.of(["a"], ["plan-3", "new"]) == place(replace(sample(seen), plan_digest="new"))
 
 
 async def test_a_nodes_agent_tells_of_no_allocation(ledger):
     allocations = PodAllocations(ledger, lambda: None)
     ledger.put(pod_run("g0", run_id="placement.allocated"))
-    assert allocations.of(["a"]) == {}
+    assert allocations.of(["a"], ["plan"]) == {}

@@ -36,7 +36,7 @@ class Hand(SystemClock):
 def record(target, age, seq=1, *, vantage="host", run_id="ping"):
     finding = Finding(Subject("a"), Status.PASS, "", "as planned")
     run = Run("connectivity.ping_pong", run_id, target, vantage, (finding,), 1.0, 2.0, "plan", "", "0.1.0")
-    return Record(seq, NOW - age, run, (), 3600.0, "h100")
+    return Record(seq, NOW - age, run, (), 3600.0, "h100", "as-planned")
 
 
 @dataclass
@@ -92,6 +92,7 @@ async def test_what_was_heard_is_put_in_with_its_age_and_the_cycle_with_it(clock
     assert following.hand_over(ledger) == 1
     (kept,) = ledger.latest().values()
     assert (kept.run.target, kept.received, kept.fresh_seconds, kept.pool) == (PATH, NOW - 100, 3600.0, "h100")
+    assert kept.pod_digest == "as-planned", "or each takeover would make test pods anew"
     assert ledger.tokens == {"cycle_number": 4.0}
     assert following.hand_over(ledger) == 0
 

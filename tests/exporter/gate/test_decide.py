@@ -10,6 +10,7 @@ from exporter.gate.changes import follow_all
 from exporter.gate.inputs import MemberState
 from exporter.gate.verdict import CheckStatus
 from exporter.plan import PlannedPods
+from exporter.plan.pod_digest import pod_digest
 from probes import Check, End, HcaClass, Subject
 
 ALL_REQUIRED = [probe for check in registry.checks().values() for probe in check.required]
@@ -342,6 +343,47 @@ def test_where_a_pool_has_test_pods_what_they_report_is_what_counts(world, make)
     assert world.check("a", "access").status == "pass"
     world.now += 1000
     assert world.check("a", "access").status == "stale"
+
+
+def test_what_a_pod_of_another_template_showed_is_stale_and_what_one_of_this_showed_counts_whatever_else_is_edited(
+    world,
+):
+    world.more = {"pod_checks": frozenset({"access", "runtime"})}
+    world.test_pods = PlannedPods("training", {"spec": {"containers": []}}, every_seconds=3600.0)
+    more = ("resources.test_pod", "placement.allocated")
+    world.probes += [ProbeSpec(probe, probe, fresh_seconds=300.0) for probe in more]
+    made_of = pod_digest(world.plan().pools[0])
+    for probe in [*registry.checks()["access"].required, *registry.checks()["runtime"].required, more[1]]:
+        world.host(probe, "a", id=f"{probe}@pod", vantage="pod", pod_digest=made_of)
+    world.host("resources.test_pod", "a", vantage="api", pod_digest=made_of)
+    # A run under a plan of which the pod's part was the same.
+    world.digest = "digest-2"
+    pod_checks = ("access", "runtime")
+    assert [world.check("a", one).status for one in pod_checks] == ["pass", "pass"]
+    assert [item.status for item in pod_items(world)] == ["pass", "pass"]
+    world.test_pods = dataclasses.replace(world.test_pods, template={"spec": {"containers": [{}]}})
+    found, wanted = made_of[:12], pod_digest(world.plan().pools[0])[:12]
+    why = f"test pod with another template or other probes ({found}) found, one as planned now ({wanted}) wanted"
+    assert [world.check("a", one).status for one in pod_checks] == ["stale", "stale"]
+    assert [(item.status, item.reason, item.owner, item.summary) for item in pod_items(world)] == [
+        ("stale", "stale", "platform", f"resources.test_pod: {why}"),
+        ("stale", "stale", "platform", f"placement.allocated@pod: {why}"),
+    ]
+
+
+def pod_items(world):
+    items = [item for word in ("resources", "placement") for item in world.check("a", word).items]
+    return [item for item in items if item.id in ("resources.test_pod", "placement.allocated@pod")]
+
+
+def test_what_a_test_pod_told_an_older_program_counts_under_the_very_plan_alone(world):
+    world.more = {"pod_checks": frozenset({"access"})}
+    world.test_pods = PlannedPods("training", every_seconds=3600.0)
+    for probe in registry.checks()["access"].required:
+        world.host(probe, "a", id=f"{probe}@pod", vantage="pod")
+    assert world.check("a", "access").status == "pass"
+    world.digest = "digest-2"
+    assert world.check("a", "access").why.startswith("access.ports@pod: plan changed from digest-1 to digest-2")
 
 
 def test_between_two_test_pods_a_failure_of_the_machine_itself_closes_the_check(world, make):

@@ -6,6 +6,7 @@ from exporter import registry
 from exporter.assignment import ProbeSpec
 from exporter.plan import PlanError, PlannedPods
 from exporter.plan.load import load_plan, parse_plan
+from exporter.plan.pod_digest import pod_digest
 from exporter.plan.pods import agent_specs, outcome_spec, pod_specs
 
 INLINE = "{spec: {containers: [{name: train, image: workload}]}}"
@@ -63,6 +64,47 @@ def test_a_template_may_be_a_file_beside_the_plan_and_its_content_is_part_of_the
         (tmp_path / "job.yaml").write_text(f"spec: {{template: {{spec: {{containers: [{{image: {image}}}]}}}}}}")
         digests.add(load_plan(tmp_path / "plan.yaml", modules).digest)
     assert len(digests) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("namespace: training", "namespace: other"),
+        ("image: workload", "image: other"),
+        ("limit: 10m", "limit: 9m"),
+        ("at_once: 2", "at_once: 2, labels: {team: b}"),
+        ("limit: 1GiB", "limit: 2GiB"),
+        ("count: 1", "count: 2"),
+        ("id: lock", "id: lock-2"),
+    ],
+)
+def test_what_makes_a_test_pod_and_what_it_is_asked_has_a_digest(modules, before, after):
+    text = (PLAN + PODS) % (INLINE, ", at_once: 2")
+    assert before in text
+    assert digest(modules, text.replace(before, after)) != digest(modules, text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("at_once: 2", "at_once: 3"),
+        ("hold: 1m", "hold: 2m"),
+        ("every: 1h", "every: 2h"),
+        ("fresh: 10m", "fresh: 20m"),
+        ("cluster: lab", "cluster: other"),
+        ("at_least: 200Gbit/s", "at_least: 300Gbit/s"),
+    ],
+)
+def test_what_else_a_plan_says_is_not_in_the_digest_of_its_test_pods(modules, before, after):
+    targets = ", targets: [{metric: bandwidth, at_least: 200Gbit/s, source: ana}]}]"
+    text = (PLAN + PODS) % (INLINE, ", at_once: 2, hold: 1m") + TESTS.replace("}]", targets) + PATHS
+    assert before in text
+    assert digest(modules, text.replace(before, after)) == digest(modules, text)
+
+
+def digest(modules, text):
+    (pool,) = parse_plan(text, modules).pools
+    return pod_digest(pool)
 
 
 @pytest.mark.parametrize(

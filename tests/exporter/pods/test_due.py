@@ -1,11 +1,14 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from exporter.assignment import ProbeSpec
 from exporter.ledger import Record
 from exporter.plan import Nodes, PlannedPods, Pool
+from exporter.plan.pod_digest import pod_digest
 from exporter.pods.course import Course, Patience, is_over
+from exporter.pods.disrupted import counted
 from exporter.pods.due import due_nodes, free_nodes, room
 from exporter.pods.held import Outstanding
 from exporter.pods.labels import Mark, label_value
@@ -26,8 +29,9 @@ def run(node, status=Status.PASS, vantage="api", run_id="resources.test_pod"):
     return Run("resources.test_pod", run_id, node, vantage, (finding,), 0.0, 0.0, "d", "", "0.1.0")
 
 
-def record(node, age, status=Status.PASS):
-    return {("resources.test_pod", "resources.test_pod", node): Record(1, NOW - age, run(node, status))}
+def record(node, age, status=Status.PASS, pod_digest=""):
+    found = Record(1, NOW - age, run(node, status), pod_digest=pod_digest)
+    return {("resources.test_pod", "resources.test_pod", node): found}
 
 
 def nodes(*names, **more):
@@ -35,7 +39,7 @@ def nodes(*names, **more):
 
 
 def due(cluster, records):
-    return due_nodes(POOL, ["a", "b", "c"], cluster, records, now=NOW)
+    return due_nodes(POOL, ["a", "b", "c"], cluster, records, plan_digest="d", now=NOW)
 
 
 def test_what_was_never_tested_comes_before_what_was_tested_long_ago():
@@ -46,6 +50,57 @@ def test_what_was_never_tested_comes_before_what_was_tested_long_ago():
 def test_a_pod_that_passed_is_not_due_before_its_time_and_one_that_did_not_is_due_sooner():
     records = {**record("a", 700), **record("b", 700, Status.UNKNOWN), **record("c", 500, Status.FAIL)}
     assert due(nodes("a", "b", "c"), records) == ["b"]
+
+
+def edited(records, **pods):
+    pool = replace(POOL, test_pods=replace(POOL.test_pods, **pods))
+    return due_nodes(pool, ["a", "b"], nodes("a", "b"), records, plan_digest="another", now=NOW)
+
+
+def test_a_pod_is_due_at_once_where_the_last_one_was_of_another_template_and_not_where_the_plan_changed_beside_it():
+    records = {**record("a", 5, pod_digest=pod_digest(POOL)), **record("b", 9, Status.FAIL, pod_digest(POOL))}
+    assert edited(records, every_seconds=7200.0, hold_seconds=60.0, at_once=4) == []
+    assert edited(records, template={"spec": {"containers": [{"name": "train", "image": "other"}]}}) == ["b", "a"]
+
+
+def test_a_pod_of_a_program_that_kept_no_word_of_its_template_counts_under_the_very_plan_that_made_it():
+    assert due(nodes("a"), record("a", 5)) == []
+    assert edited(record("a", 5)) == ["b", "a"]
+
+
+def disrupted(times, reason="evicted"):
+    """The record of the last of so many test pods in a row that were taken away."""
+    last = None
+    for _ in range(times):
+        finding = counted(Finding(Subject(node="a"), Status.UNKNOWN, reason, "a: x"), last)
+        last = Record(1, NOW - 61, replace(run("a"), findings=(finding,)))
+    return last
+
+
+@pytest.mark.parametrize(
+    ("last", "wanted"),
+    [
+        (disrupted(1), ["a"]),
+        (disrupted(2, "preempted"), ["a"]),
+        (disrupted(3), []),
+        (disrupted(4), []),
+        (disrupted(1, "no_report"), []),
+    ],
+)
+def test_after_a_pod_that_was_taken_away_the_next_comes_in_a_minute_but_not_the_third_time_in_a_row(last, wanted):
+    records = {last.key: last}
+    assert due(nodes("a"), records) == wanted
+    assert due(nodes("a"), {last.key: structs.replace(last, received=NOW - 59)}) == []
+    assert due(nodes("a"), {last.key: structs.replace(last, received=NOW - 600)}) == ["a"]
+
+
+def test_a_pod_that_told_something_begins_the_count_of_those_taken_away_anew():
+    found = counted(Finding(Subject(node="a"), Status.FAIL, "image_not_pulled", "a: x"), disrupted(2))
+    between = Record(1, NOW, replace(run("a"), findings=(found,)))
+    assert found.facts == {}
+    assert counted(Finding(Subject(node="a"), Status.UNKNOWN, "evicted", "a: x"), between).facts == {
+        "disrupted_in_a_row": "1"
+    }
 
 
 def collected(dull, reason="alloc_sample_incomplete", run_id="placement.allocations"):
@@ -67,7 +122,7 @@ def collected(dull, reason="alloc_sample_incomplete", run_id="placement.allocati
 def test_a_pod_is_due_sooner_while_some_devices_were_in_none(sample, wanted):
     collecting = replace(POOL, probes=(ProbeSpec("placement.allocations", "placement.allocations"),))
     records = {**record("a", 700), **sample}
-    assert due_nodes(collecting, ["a"], nodes("a"), records, now=NOW) == wanted
+    assert due_nodes(collecting, ["a"], nodes("a"), records, plan_digest="d", now=NOW) == wanted
 
 
 def test_nodes_that_cannot_run_the_workload_now_are_left_alone():
@@ -76,7 +131,7 @@ def test_nodes_that_cannot_run_the_workload_now_are_left_alone():
 
 
 def test_a_pool_without_test_pods_has_none_due():
-    assert due_nodes(Pool("h100", Nodes()), ["a"], nodes("a"), {}, now=NOW) == []
+    assert due_nodes(Pool("h100", Nodes()), ["a"], nodes("a"), {}, plan_digest="d", now=NOW) == []
 
 
 def test_there_is_room_for_what_the_plan_allows_and_never_beyond_the_hard_cap():
@@ -125,6 +180,7 @@ UNSCHEDULABLE = {"PodScheduled": Condition("False", "Unschedulable", "0/1 nodes 
         (Course(pod("Running", "a"), waited=80.0, started=True, reported_at=20.0), True),
         (Course(pod("Failed", "a")), True),
         (Course(pod("Running", "a"), vanished=True), True),
+        (Course(pod("Running", "a", deleting=True), waited=5.0, started=True), True),
     ],
 )
 def test_a_pod_is_over_when_nothing_more_is_to_come_of_it(course, wanted):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from deploy.kube.cluster import ApiServer
 from tests.exporter.pods.kubelet import Kubelet
 from tests.exporter.program.conftest import REPOSITORY, Served
 from tests.kube import objects
-from tests.kube.cluster import ApiServer
 
 pytestmark = pytest.mark.kube
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from deploy.kube.api import until
 from tests.exporter.pods.kubelet import Kubelet
 from tests.exporter.program.conftest import REPOSITORY, Served
-from tests.kube.api import until
 
 pytestmark = pytest.mark.kube
 
@@ -162,6 +162,53 @@ def test_under_another_plan_the_pod_of_the_old_one_goes_and_a_new_one_is_made(
 
     assert kubelet.bound(node)["metadata"]["labels"]["team"] == "a"
     gate.until(lambda: number(gate, "test_pods_outstanding") == 1)
+
+
+def test_what_a_pod_told_outlives_an_edit_beside_it_and_an_edited_template_makes_a_new_pod_at_once(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate, make_agent: Callable[..., Served]
+) -> None:
+    gate = make_gate(plan_for(namespace, node), make_agent(node).start()).start()
+    pod = kubelet.bound(node)
+    kubelet.start(pod, "127.0.0.5")
+    kubelet.let_go(pod)
+    gate.until(lambda: outcome(gate, node) == ("pass", ""))
+
+    edit(gate, {**plan_for(namespace, node, every="2h"), "cluster": "lab-2"})
+    assert (outcome(gate, node), gate.status(node, "access")) == (("pass", ""), "pass")
+
+    template = json.loads(json.dumps(WORKLOAD).replace("workload:1", "workload:2"))
+    edit(gate, {**plan_for(namespace, node, template=template), "cluster": "lab-3"})
+    assert (outcome(gate, node), gate.status(node, "access")) == (("stale", "stale"), "stale")
+    assert kubelet.bound(node)["spec"]["containers"][0]["image"] == "example.com/workload:2"
+
+
+def test_pods_that_are_taken_away_one_after_the_other_are_counted(
+    kubelet: Kubelet, node: str, namespace: str, make_gate: MakeGate, make_agent: Callable[..., Served]
+) -> None:
+    gate = make_gate(plan_for(namespace, node), make_agent(node).start()).start()
+    kubelet.forget(kubelet.bound(node))
+    gate.until(lambda: outcome(gate, node) == ("unknown", "evicted"))
+    # The next one would come in a minute; with another label it comes at once.
+    edit(gate, {**plan_for(namespace, node, labels={"team": "a"}), "cluster": "lab-2"})
+    kubelet.forget(kubelet.bound(node))
+    gate.until(lambda: outcome(gate, node) == ("unknown", "evicted"))
+    gate.signal(signal.SIGTERM)
+    assert gate.exit_code() == 0
+    records = json.loads((gate.folder / "state" / "ledger.json").read_text())["records"]
+    (run,) = [one["run"] for one in records if one["run"]["id"] == "resources.test_pod"]
+    assert run["findings"][0]["facts"] == {"disrupted_in_a_row": "2"}
+
+
+def outcome(gate: Served, node: str) -> tuple[str, str]:
+    found = finding(gate, node, "resources", "resources.test_pod")
+    return found.get("status", ""), found.get("reason", "")
+
+
+def edit(gate: Served, plan: dict[str, Any]) -> None:
+    """Give the gate a plan of another cluster's name, and wait until it judges by it."""
+    (gate.folder / "plan.yaml").write_text(json.dumps(plan))
+    gate.signal(signal.SIGHUP)
+    gate.until(lambda: gate.gate()["cluster"] == plan["cluster"])
 
 
 def test_a_gate_that_was_killed_leaves_a_pod_which_the_next_one_removes_before_it_makes_its_own(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from deploy.kube.api import until
 from exporter.assignment import Claim
 from exporter.clock import SystemClock
 from exporter.cluster.configuration import configure_by
@@ -197,6 +198,24 @@ async def test_a_pod_that_somebody_deletes_is_unknown(order: Order, kubelet: Kub
         kubelet.forget(pod)
 
     found = await became(order(workload()), playing=drain)
+
+    assert (found.status, found.reason) == (Status.UNKNOWN, "evicted")
+
+
+async def test_a_pod_that_is_drained_is_unknown_however_its_containers_end(
+    order: Order, kubelet: Kubelet, node: str, namespace: str
+) -> None:
+    test_pod = order(workload())
+
+    def drain() -> None:
+        pod = kubelet.bound(node)
+        kubelet.api.ask("DELETE", f"/api/v1/namespaces/{namespace}/pods/{pod['metadata']['name']}")
+        ended = {"terminated": {"reason": "Error", "exitCode": 143}}
+        kubelet.say(pod, {"phase": "Failed", **container(ended)})
+        until(lambda: test_pod.course is None or test_pod.course.pod.deleting)
+        kubelet.forget(pod)
+
+    found = await became(test_pod, playing=drain)
 
     assert (found.status, found.reason) == (Status.UNKNOWN, "evicted")
 

@@ -13,6 +13,15 @@ def pod(phase="Pending", node="gpu-001", reason="", message="", **more):
     return Pod("training", "rdma-gate-test-x", "uid", node=node, phase=phase, reason=reason, message=message, **more)
 
 
+KILLED = ContainerState("train", terminated="Error", exit_status=143)
+
+
+def taken(by, **more):
+    """A pod whose containers were ended because of that."""
+    target = Condition("True", by, f"{by}: told by the API")
+    return pod("Failed", conditions={"DisruptionTarget": target}, containers=(KILLED,), **more)
+
+
 def unscheduled(message):
     return pod(node="", conditions={"PodScheduled": Condition("False", "Unschedulable", message)})
 
@@ -50,6 +59,14 @@ async def test_a_pod_that_reported_passes_with_the_time_it_took():
         (life(unscheduled(NO_ROOM), known=frozenset({"nvidia.com/gpu"})), "unknown", "insufficient_resource"),
         (life(unscheduled(NO_ROOM), known=frozenset({"amd.com/gpu"})), "fail", "resource_name_unknown"),
         (life(pod(), vanished=True), "unknown", "evicted"),
+        (life(pod("Failed", deleting=True, containers=(KILLED,))), "unknown", "evicted"),
+        (life(pod("Failed", reason="Evicted", message="low on memory")), "unknown", "evicted"),
+        (life(pod("Failed", reason="Preempting", message="critical pod")), "unknown", "preempted"),
+        (life(taken("PreemptionByScheduler")), "unknown", "preempted"),
+        (life(taken("EvictionByEvictionAPI")), "unknown", "evicted"),
+        (life(taken("DeletionByTaintManager"), vanished=True), "unknown", "evicted"),
+        (life(taken("TerminationByKubelet", reason="Terminated", message="node shutdown")), "unknown", "evicted"),
+        (life(taken("TerminationByKubelet"), reported=True), "pass", ""),
         (life(pod(node="")), "unknown", "never_started"),
         (life(pod()), "unknown", "never_started"),
         (life(pod("Running"), started=True), "unknown", "no_report"),
@@ -60,7 +77,15 @@ def test_what_became_of_it_has_one_reason_and_a_lack_of_capacity_or_of_rights_is
     given, status, reason
 ):
     assert said(given)[:2] == (status, reason)
-    assert reason in REASONS
+    assert not reason or reason in REASONS
+
+
+def test_who_took_a_pod_away_is_told_by_its_condition_and_not_by_how_its_containers_ended():
+    assert said(life(taken("PreemptionByScheduler")))[2] == (
+        "gpu-001: PreemptionByScheduler: told by the API found, a pod that may stay wanted"
+    )
+    returned = {"DisruptionTarget": Condition("False", "PreemptionByScheduler", "")}
+    assert said(life(pod("Failed", conditions=returned, containers=(KILLED,))))[1] == "runner_cannot_start"
 
 
 def test_what_went_wrong_on_the_way_of_a_pod_that_came_through_is_told():
