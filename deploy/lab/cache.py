@@ -18,11 +18,6 @@ def directory() -> Path:
     return Path(chosen).resolve() if chosen else Path.home() / ".cache" / "rdma-gate-lab"
 
 
-def run_directory() -> Path:
-    """Sockets, logs and lab.json of the running guests."""
-    return directory() / "run"
-
-
 def digest(parts: Iterable[bytes | str]) -> str:
     """A short key for this content."""
     total = hashlib.sha256()

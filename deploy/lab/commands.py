@@ -12,7 +12,7 @@ from deploy.lab.fabric import Lab, LabDown
 from deploy.lab.guest_rpc import GuestError
 from deploy.lab.program import REQUIREMENTS, NoProgram
 from deploy.lab.progress import tell
-from deploy.lab.vm import GUESTS
+from deploy.lab.shape import PLAIN
 
 EXPECTED = (
     GuestError,
@@ -24,7 +24,7 @@ EXPECTED = (
     qmp.QmpError,
     sources.NoSources,
 )
-NAMES = tuple(guest.name for guest in GUESTS)
+NAMES = tuple(guest.name for guest in PLAIN.guests)
 EPILOG = """\
 A first session:
   lab install                      packages this needs, once
@@ -98,7 +98,7 @@ def add_lifecycle(commands: Commands) -> None:
 
 def build(_: argparse.Namespace) -> None:
     """Print each step with its seconds."""
-    image.build(progress.start())
+    image.build(PLAIN, progress.start())
 
 
 def bring_up(options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from deploy.lab.guest_rpc import GuestError
 from deploy.lab.image import Image
 from deploy.lab.node import Node
 from deploy.lab.progress import Say
-from deploy.lab.vm import GUESTS
+from deploy.lab.shape import AGENT_PORT, API_PORT, PLAIN, Guest, Shape
 
 QUIET: Callable[[str], None] = lambda text: None  # noqa: E731
 
@@ -28,6 +28,7 @@ class Lab:
     nodes: tuple[Node, ...]
     accelerator: str
     image: Image
+    shape: Shape = PLAIN
 
     @staticmethod
     def unavailable() -> str | None:
@@ -38,14 +39,15 @@ class Lab:
         return reason
 
     @classmethod
-    def load(cls) -> "Lab":
+    def load(cls, shape: Shape = PLAIN) -> "Lab":
         """The guests that run now; raises LabDown."""
         try:
-            saved = json.loads(state_file().read_text())
+            saved = json.loads(state_file(shape).read_text())
         except FileNotFoundError as error:
             raise LabDown("the lab is down (deploy/lab/lab up)") from error
-        lab = cls(tuple(Node(**node) for node in saved["nodes"]), saved["accelerator"], Image(Path(saved["image"])))
-        for guest in GUESTS:
+        nodes = tuple(Node(**node) for node in saved["nodes"])
+        lab = cls(nodes, saved["accelerator"], Image(Path(saved["image"])), shape)
+        for guest in shape.guests:
             if vm.pid(guest) is None:
                 raise LabDown(f"{guest.name}: its QEMU is gone (deploy/lab/lab down, then up)")
         return lab
@@ -53,31 +55,34 @@ class Lab:
     @classmethod
     def up(cls, *, cold: bool = False, say: Say = QUIET) -> "Lab":
         """The running guests, or new ones from the saved state; `cold` boots and leaves that state alone."""
-        built = image.find_or_build(say)
+        built = image.find_or_build(PLAIN, say)
         with cache.lock("run"):
             try:
                 return cls.load()
             except LabDown:
-                stop()
-            return cls._start(built, say, cold=cold)
+                stop(PLAIN)
+            PLAIN.run_directory.mkdir(parents=True, exist_ok=True)
+            program.ensure_disk()
+            return cls.start(PLAIN, built, say, cold=cold)
 
     @classmethod
-    def _start(cls, built: Image, say: Say, *, cold: bool) -> "Lab":
-        cache.run_directory().mkdir(parents=True, exist_ok=True)
-        program.ensure_disk()
+    def start(
+        cls, shape: Shape, built: Image, say: Say, *, cold: bool, furnishing: boot.Furnishing = boot.NOTHING
+    ) -> "Lab":
+        """`up` for those who hold the lock and know that no such guests run."""
         try:
-            accelerator = boot.bring_up(built, say, cold=cold)
-            lab = cls(tuple(node_of(guest) for guest in GUESTS), accelerator, built)
+            accelerator = boot.bring_up(shape, built, say, cold=cold, furnishing=furnishing)
+            lab = cls(tuple(node_of(guest) for guest in shape.guests), accelerator, built, shape)
         except BaseException:
             # An interrupt too must not leave a guest behind.
-            stop()
+            stop(shape)
             raise
         saved = {
             "accelerator": accelerator,
             "image": str(built.directory),
             "nodes": [asdict(node) for node in lab.nodes],
         }
-        state_file().write_text(json.dumps(saved, indent=2) + "\n")
+        state_file(shape).write_text(json.dumps(saved, indent=2) + "\n")
         return lab
 
     def node(self, name: str) -> Node:
@@ -99,33 +104,34 @@ class Lab:
 
     def down(self) -> None:
         """End the guests; what they wrote is gone."""
-        down()
+        with cache.lock("run"):
+            stop(self.shape)
 
 
-def node_of(guest: vm.Guest) -> Node:
+def node_of(guest: Guest) -> Node:
     """The running guest with the ports that QEMU chose."""
     pid = vm.pid(guest)
     if pid is None:
         raise GuestError(f"{guest.name}: its QEMU is gone")
     ports = boot.ports(guest)
-    return Node(guest.name, guest.address, ports[vm.AGENT_PORT], ports[vm.API_PORT], pid)
+    return Node(guest.name, guest.address, ports[AGENT_PORT], ports[API_PORT], pid)
 
 
-def state_file() -> Path:
+def state_file(shape: Shape) -> Path:
     """Names, addresses and ports of the running guests, for whoever wants to reach them."""
-    return cache.run_directory() / "lab.json"
+    return shape.run_directory / "lab.json"
 
 
 def down() -> int:
     """End the guests and return how many ran."""
     with cache.lock("run"):
-        return stop()
+        return stop(PLAIN)
 
 
-def stop() -> int:
+def stop(shape: Shape) -> int:
     """`down` for those who hold the lock."""
-    state_file().unlink(missing_ok=True)
-    return vm.stop_all()
+    state_file(shape).unlink(missing_ok=True)
+    return vm.stop_all(shape)
 
 
 def clean() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deploy.lab import cache, host, kernel, sources
 from deploy.lab.progress import Say
+from deploy.lab.shape import PLAIN, Shape
 
 PACKAGES = (
     *("iproute2", "kmod", "nftables", "procps", "iputils-ping", "strace", "ethtool", "tcpdump", "python3"),
@@ -56,52 +57,54 @@ class Image:
         return str(json.loads((self.directory / "image.json").read_text())["python"])
 
 
-def inputs_digest() -> str:
+def inputs_digest(shape: Shape) -> str:
     """The first half of an image's name."""
-    return cache.digest((cache.HERE / name).read_bytes() for name in BUILD_INPUTS)
+    scripts = ((cache.HERE / name).read_bytes() for name in BUILD_INPUTS)
+    return cache.digest([*scripts, *shape.packages, *shape.modules])
 
 
-def find() -> Image | None:
+def find(shape: Shape = PLAIN) -> Image | None:
     """The newest image of these scripts. It asks apt nothing, so a restored cache is enough."""
-    built = (cache.directory() / "images").glob(f"{inputs_digest()}-*/image.json")
+    built = (cache.directory() / "images").glob(f"{inputs_digest(shape)}-*/image.json")
     newest = max(built, key=lambda file: file.stat().st_mtime, default=None)
     return Image(newest.parent) if newest else None
 
 
-def find_or_build(say: Say) -> Image:
+def find_or_build(shape: Shape, say: Say) -> Image:
     """Any image of these scripts will do, even when apt has a newer kernel by now."""
-    return find() or build(say)
+    return find(shape) or build(shape, say)
 
 
-def build(say: Say) -> Image:
+def build(shape: Shape, say: Say) -> Image:
     """Make the image for the kernel that apt offers now, unless it is there."""
     obstacle = host.cannot_build()
     if obstacle:
         raise NoImage(obstacle)
     with cache.lock("build"):
         package = kernel.package()
-        name = f"{inputs_digest()}-{package.removeprefix('linux-image-')}"
+        name = f"{inputs_digest(shape)}-{package.removeprefix('linux-image-')}"
         target = cache.directory() / "images" / name
         if target.exists():
             say(f"image {name} is there already")
             return Image(target)
         with cache.whole(target) as work:
-            fill(work, package, say)
+            fill(work, shape, package, say)
         say(f"image ready: {target}")
         return Image(target)
 
 
-def fill(work: Path, package: str, say: Say) -> None:
+def fill(work: Path, shape: Shape, package: str, say: Say) -> None:
     """Everything that an image directory holds."""
     scratch = work / "scratch"
     scratch.mkdir()
     say(f"kernel: {package}, downloading and unpacking")
     unpacked = kernel.unpack(package, scratch)
     suite = sources.codename()
-    say(f"root: {suite} with {len(PACKAGES)} packages and what they need (about a minute)")
-    root = make_root(scratch, suite)
+    packages = (*PACKAGES, *shape.packages)
+    say(f"root: {suite} with {len(packages)} packages and what they need (about a minute)")
+    root = make_root(scratch, suite, packages)
     say("adding modules, agent and init")
-    kernel.copy_modules(unpacked, root)
+    kernel.copy_modules(unpacked, root, (*kernel.GUEST_MODULES, *shape.modules))
     add_guest_files(root)
     say("packing root.ext4 and initramfs.gz")
     pack_root(root, work / "root.ext4")
@@ -114,8 +117,8 @@ def fill(work: Path, package: str, say: Say) -> None:
     shutil.rmtree(scratch)
 
 
-def make_root(scratch: Path, suite: str) -> Path:
-    """A minimal system with PACKAGES in it."""
+def make_root(scratch: Path, suite: str, packages: tuple[str, ...]) -> Path:
+    """A minimal system with these packages in it."""
     root = scratch / "root"
     options = scratch / "apt.conf"
     options.write_text(sources.acquire_options())
@@ -126,7 +129,7 @@ def make_root(scratch: Path, suite: str) -> Path:
             "--variant=minbase",
             "--mode=root",
             f"--aptopt={options}",
-            f"--include={','.join(PACKAGES)}",
+            f"--include={','.join(packages)}",
             *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in UNWANTED),
             '--customize-hook=rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*',
             suite,

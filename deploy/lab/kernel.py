@@ -78,9 +78,9 @@ def module_files(kernel: Kernel, names: Iterable[str]) -> list[Path]:
     return list(files)
 
 
-def copy_modules(kernel: Kernel, root: Path) -> None:
-    """GUEST_MODULES and what they need, with a fresh index."""
-    for file in module_files(kernel, GUEST_MODULES):
+def copy_modules(kernel: Kernel, root: Path, names: Iterable[str]) -> None:
+    """These modules and what they need, with a fresh index."""
+    for file in module_files(kernel, names):
         target = root / "lib/modules" / kernel.version / file.relative_to(kernel.modules)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)

@@ -15,6 +15,7 @@ from deploy.lab.guest_rpc import GuestError
 from deploy.lab.image import Image
 from deploy.lab.node import PROGRAM_MOUNT, Node
 from deploy.lab.progress import Say
+from deploy.lab.shape import PLAIN
 
 REPOSITORY = cache.HERE.parents[1]
 REQUIREMENTS = REPOSITORY / "requirements/node.txt"
@@ -37,7 +38,7 @@ def ensure_disk() -> None:
 
 def disk() -> Path:
     """The file behind the guests' /dev/vdb."""
-    return cache.run_directory() / vm.PROGRAM_DISK
+    return PLAIN.run_directory / vm.PROGRAM_DISK
 
 
 def push(nodes: tuple[Node, ...], image: Image, requirements: Path, source: Path, say: Say) -> None:

@@ -5,34 +5,20 @@ import shlex
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.lab import cache, host
+from deploy.lab import host
 from deploy.lab.image import Image
+from deploy.lab.shape import AGENT_PORT, API_PORT, Guest, Shape
 
-MEMORY_MIB = 640
-AGENT_PORT = 1000
-API_PORT = 9842
 HOST_MTU = 4200
 PROGRAM_DISK = "program.ext4"
 FABRIC = "fabric.socket"
-
-
-@dataclass(frozen=True)
-class Guest:
-    """A planned guest; `index` makes its address and its MACs."""
-
-    name: str
-    index: int
-
-    @property
-    def address(self) -> str:
-        """Its IPv4 address in the test network."""
-        return f"192.0.2.{self.index}"
-
-
-GUESTS = (Guest("node-a", 1), Guest("node-b", 2))
+READ_ONLY = "if=virtio,format=raw,readonly=on,file.locking=off"
+# Emulating AVX takes twice the time of doing without: programs that find it use it.
+PROCESSORS = {"kvm": "host", "tcg": "Nehalem"}
+# A guest is killed at its end and its disk is then gone, so nothing has to be safe.
+WRITABLE = "if=virtio,format=raw,cache=unsafe"
 
 
 def machine(guest: Guest, image: Image, accelerator: str) -> list[str]:
@@ -40,12 +26,12 @@ def machine(guest: Guest, image: Image, accelerator: str) -> list[str]:
     root = str(image.root).replace(",", ",,")
     words = f"console=ttyS0 quiet panic=-1 mitigations=off norandmaps lab.name={guest.name} lab.address={guest.address}"
     return [
-        *(host.QEMU, "-M", "q35", "-accel", accelerator, "-cpu", "host" if accelerator == "kvm" else "max"),
-        *("-smp", "1", "-m", str(MEMORY_MIB), "-nodefaults", "-no-reboot", "-display", "none"),
+        *(host.QEMU, "-M", "q35", "-accel", accelerator, "-cpu", PROCESSORS[accelerator]),
+        *("-smp", "1", "-m", str(guest.shape.memory_mib), "-nodefaults", "-no-reboot", "-display", "none"),
         *("-kernel", str(image.kernel), "-initrd", str(image.initramfs), "-append", words),
-        *("-drive", f"file={root},{DISK}"),
-        *("-drive", f"file={PROGRAM_DISK},{DISK}"),
-        *("-netdev", f"user,id=outside,restrict=on,{forward(AGENT_PORT)},{forward(API_PORT)}"),
+        *("-drive", f"file={root},{READ_ONLY}"),
+        *("-drive", f"file={guest.disk.name},{WRITABLE}" if guest.shape.disk else f"file={PROGRAM_DISK},{READ_ONLY}"),
+        *("-netdev", f"user,id=outside,restrict=on,{forwards(guest.shape)}"),
         *("-device", f"virtio-net-pci,netdev=outside,mac=52:54:00:99:99:{guest.index:02x},romfile="),
         *("-netdev", f"stream,id=fabric,{end_of(guest)},addr.type=unix,addr.path={FABRIC}"),
         *("-device", f"virtio-net-pci,netdev=fabric,mac=52:54:00:12:34:{guest.index:02x},romfile=,host_mtu={HOST_MTU}"),
@@ -53,24 +39,23 @@ def machine(guest: Guest, image: Image, accelerator: str) -> list[str]:
     ]
 
 
-DISK = "if=virtio,format=raw,readonly=on,file.locking=off"
-
-
-def forward(guest_port: int) -> str:
-    """Host port 0: QEMU takes a free one and tells which."""
-    return f"hostfwd=tcp:127.0.0.1:0-:{guest_port}"
+def forwards(shape: Shape) -> str:
+    """The ways in and out. Host port 0: QEMU takes a free one and tells which."""
+    into = [f"hostfwd=tcp:127.0.0.1:0-:{port}" for port in (AGENT_PORT, API_PORT)]
+    out = [f"guestfwd=tcp:{door.address}:{door.port}-cmd:{door.command}" for door in shape.doors]
+    return ",".join([*into, *out])
 
 
 def end_of(guest: Guest) -> str:
     """A stream, since with a datagram socket QEMU spins for ever when the other end does not read."""
-    return f"server={'on' if guest is GUESTS[0] else 'off'}"
+    return f"server={'on' if guest.index == 1 else 'off'}"
 
 
-def start_all(image: Image, accelerator: str, states: Path | None = None) -> None:
+def start_all(shape: Shape, image: Image, accelerator: str, states: Path | None = None) -> None:
     """The first guest listens for the second one's end of the fabric, which connects only once."""
-    fabric = cache.run_directory() / FABRIC
+    fabric = shape.run_directory / FABRIC
     fabric.unlink(missing_ok=True)
-    for guest in GUESTS:
+    for guest in shape.guests:
         start(guest, image, accelerator, states / f"{guest.name}.state" if states else None)
         deadline = time.monotonic() + 10
         while not fabric.exists() and time.monotonic() < deadline:
@@ -79,7 +64,7 @@ def start_all(image: Image, accelerator: str, states: Path | None = None) -> Non
 
 def start(guest: Guest, image: Image, accelerator: str, state: Path | None = None) -> None:
     """Start QEMU in a session of its own, so that it survives the terminal and dies by `stop_all`."""
-    run = cache.run_directory()
+    run = guest.run_directory
     for name in (f"{guest.name}.qmp", f"{guest.name}.console"):
         (run / name).unlink(missing_ok=True)
     incoming = ["-incoming", f"exec:zstd -dc {shlex.quote(str(state))}"] if state else []
@@ -95,7 +80,7 @@ def start(guest: Guest, image: Image, accelerator: str, state: Path | None = Non
 
 def pid_file(guest: Guest) -> Path:
     """QEMU writes it itself, so that even an interrupted `up` leaves a trace."""
-    return cache.run_directory() / f"{guest.name}.pid"
+    return guest.run_directory / f"{guest.name}.pid"
 
 
 def pid(guest: Guest) -> int | None:
@@ -109,15 +94,15 @@ def pid(guest: Guest) -> int | None:
     return found if ours else None
 
 
-def stop_all() -> int:
+def stop_all(shape: Shape) -> int:
     """End the guests that run and return how many did."""
-    running = [found for guest in GUESTS if (found := pid(guest)) is not None]
+    running = [found for guest in shape.guests if (found := pid(guest)) is not None]
     for number in running:
         os.kill(number, signal.SIGTERM)
     deadline = time.monotonic() + 5
-    while any(pid(guest) for guest in GUESTS) and time.monotonic() < deadline:
+    while any(pid(guest) for guest in shape.guests) and time.monotonic() < deadline:
         time.sleep(0.02)
-    for guest in GUESTS:
+    for guest in shape.guests:
         if (left := pid(guest)) is not None:
             os.kill(left, signal.SIGKILL)
         pid_file(guest).unlink(missing_ok=True)

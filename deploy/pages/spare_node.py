@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from deploy.demo.session import Member, node_settings
 from deploy.lab import Lab, Node, boot
 from deploy.lab.node import COMMAND, CONFIG, ENVIRONMENT, POD_UID
-from deploy.lab.vm import GUESTS
+from deploy.lab.shape import PLAIN
 from exporter.keys import node_key
 
 NAME = "node-c"
@@ -34,7 +34,7 @@ def start_spare(lab: Lab, master: str) -> Sequence[Member]:
 
 def _forwarded(machine: Node) -> int:
     """The port of this host that leads to it; QEMU takes a free one."""
-    guest = next(one for one in GUESTS if one.name == machine.name)
+    guest = next(one for one in PLAIN.guests if one.name == machine.name)
     with boot.session(guest) as monitor:
         said = monitor("human-monitor-command", **{"command-line": HOST_PORT_ZERO})
         if re.search(r"\S", said):
