@@ -204,7 +204,8 @@ class HcaClass:
     """The planned HCAs of one class, and how to recognise them on a machine.
 
     ``pci`` and ``devices`` name each one expected; with neither, ``count`` says how many of driver and link layer.
-    Rails are numbered by the order given (by PCI address where only a count is given).
+    Rails are numbered by the order given (by PCI address where only a count is given). ``any_namespace``: GIDs of other
+    network namespaces are used too, as by pods that share the machine's HCA without an address of their own on it.
     """
 
     name: str
@@ -214,6 +215,7 @@ class HcaClass:
     devices: tuple[str, ...] = ()
     count: int = 0
     netdevs: tuple[str, ...] = ()
+    any_namespace: bool = False
 
 
 NO_LABELS: Mapping[str, str] = MappingProxyType({})

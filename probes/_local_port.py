@@ -1,6 +1,6 @@
 """The planned HCA's port on this machine, with the GID that a test must use: looked up anew before each test."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from probes import HcaClass, ProbeError
@@ -32,13 +32,15 @@ def resolve_port(
     ``addresses`` are this member's test addresses by HCA: the HCA's own is binding, the one under ``""`` is preferred.
     Raises ProbeError when the HCA is not planned, not here, or has no GID to use.
     """
-    device = planned_device(classes, read_devices(tree), hca)
+    hca_class, device = planned_hca(classes, read_devices(tree), hca)
     port = device.port(number)
     if port is None:
         raise ProbeError("port_invalid", f"{device.name}: no port {number} found, one wanted")
     gid = None
     if port.link_layer != "InfiniBand":
-        gid = _gid(tree, device.name, number, addresses.get(hca) or addresses.get(device.name, ""), addresses)
+        netdevs = None if hca_class.any_namespace else read_netdev_names(tree)
+        own = addresses.get(hca) or addresses.get(device.name, "")
+        gid = _gid(lambda: walk_gids(tree, device.name, number), f"{device.name}/{number}", netdevs, own, addresses)
     return LocalPort(
         device=device.name,
         number=number,
@@ -50,8 +52,8 @@ def resolve_port(
     )
 
 
-def planned_device(classes: Iterable[HcaClass], devices: tuple[Device, ...], hca: str) -> Device:
-    """Return the device of a planned HCA. Raises ProbeError."""
+def planned_hca(classes: Iterable[HcaClass], devices: tuple[Device, ...], hca: str) -> tuple[HcaClass, Device]:
+    """Return the class and the device of a planned HCA. Raises ProbeError."""
     for hca_class in classes:
         rows = match_hcas(hca_class, devices)
         labels = hca_class.pci or hca_class.devices or hca_class.netdevs or tuple(row.name for row in rows)
@@ -59,17 +61,20 @@ def planned_device(classes: Iterable[HcaClass], devices: tuple[Device, ...], hca
             if hca in (label, row.name):
                 if row.device is None:
                     raise ProbeError("device_missing", f"{hca}: no such RDMA device here, the planned one wanted")
-                return row.device
+                return hca_class, row.device
     raise ProbeError("hca_unplanned", f"{hca}: not an HCA of this node's plan, a planned one wanted")
 
 
-def _gid(tree: Tree, device: str, number: int, own_address: str, addresses: Mapping[str, str]) -> Gid:
-    netdevs = read_netdev_names(tree)
+def _gid(
+    walk: Callable[[], Iterable[Gid]],
+    port: str,
+    netdevs: Collection[str] | None,
+    own_address: str,
+    addresses: Mapping[str, str],
+) -> Gid:
     choices = [own_address] if own_address else [addresses.get(""), ""]
     for address in choices:
-        if address is not None and (
-            gid := choose_gid(walk_gids(tree, device, number), netdevs=netdevs, address=address)
-        ):
+        if address is not None and (gid := choose_gid(walk(), netdevs=netdevs, address=address)):
             return gid
-    wanted = f"one for {own_address}" if own_address else "one of this network namespace"
-    raise ProbeError("gid_missing", f"{device}/{number}: no usable RoCE v2 GID found, {wanted} wanted")
+    wanted = f"one for {own_address}" if own_address else "one of this network namespace" if netdevs else "any"
+    raise ProbeError("gid_missing", f"{port}: no usable RoCE v2 GID found, {wanted} wanted")

@@ -7,6 +7,7 @@ from exporter.document import Mistake, Place
 from probes import HcaClass
 
 LISTS = ("pci", "devices", "netdevs")
+ANY_NAMESPACE = "any_namespace"
 
 
 def hca_classes(given: object, place: Place) -> tuple[dict[str, HcaClass], list[Mistake]]:
@@ -18,7 +19,8 @@ def hca_classes(given: object, place: Place) -> tuple[dict[str, HcaClass], list[
         if not isinstance(match, dict):
             continue
         count = one.get("count", 0)
-        classes[str(name)] = hca_class = _hca_class(str(name), match, count)
+        hca_class = _hca_class(str(name), match, count, any_namespace=one.get("gids") == ANY_NAMESPACE)
+        classes[str(name)] = hca_class
         if problem := _problem(hca_class):
             mistakes.append(Mistake((*place, name), problem))
     return classes, mistakes
@@ -30,7 +32,7 @@ def planned_hcas(hca_class: HcaClass) -> int:
     return next((len(names) for names in listed if names), hca_class.count)
 
 
-def _hca_class(name: str, match: Mapping[str, Any], count: Any) -> HcaClass:
+def _hca_class(name: str, match: Mapping[str, Any], count: Any, *, any_namespace: bool) -> HcaClass:
     lists = {key: _texts(match.get(key)) for key in LISTS}
     pci = tuple(_full_address(one) for one in lists["pci"])
     return HcaClass(
@@ -41,6 +43,7 @@ def _hca_class(name: str, match: Mapping[str, Any], count: Any) -> HcaClass:
         devices=lists["devices"],
         netdevs=lists["netdevs"],
         count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
+        any_namespace=any_namespace,
     )
 
 

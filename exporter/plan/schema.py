@@ -114,6 +114,7 @@ class HcaSchema(BaseModel, extra="forbid", strict=True):
     match: MatchSchema
     count: Count | None = None
     rails: Literal["by_order"] = "by_order"
+    gids: Literal["own_namespace", "any_namespace"] = "own_namespace"
 
 
 class PodsSchema(BaseModel, extra="forbid", strict=True):

@@ -41,6 +41,8 @@ LEFT_OUT_OF_CONTAINER = (
     "tty",
 )
 LEFT_OUT_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+# For who copies the runner, where the workload asks for neither.
+SMALL = {"cpu": "100m", "memory": "64Mi"}
 COMMAND = (
     f"{RUNNER}/ld.so",
     *("--library-path", f"{RUNNER}/glibc:{RUNNER}/lib:{RUNNER}/gcc"),
@@ -67,6 +69,7 @@ def manifest_of(order: PodOrder) -> Json:
     """Return the pod as it is sent to the API. ValueError for a template without containers."""
     pod = pod_of(order.template)
     spec, container = pod["spec"], workload_container(pod["spec"])
+    copying = _copying(order.runner_image, spec.get("securityContext") or {}, _amounts(container))
     for key in LEFT_OUT_OF_POD:
         spec.pop(key, None)
     pin(spec, order.mark.node)
@@ -76,7 +79,7 @@ def manifest_of(order: PodOrder) -> Json:
         "terminationGracePeriodSeconds": GRACE_SECONDS,
         "priorityClassName": order.priority_class,
         "preemptionPolicy": "Never",
-        "initContainers": [_copying(order.runner_image, spec.get("securityContext") or {}), *_native_sidecars(spec)],
+        "initContainers": [copying, *_native_sidecars(spec)],
         "containers": [_running(container, order.port)],
         "volumes": [*(spec.get("volumes") or ()), *_volumes(order.mark.id)],
     }
@@ -108,14 +111,23 @@ def _running(container: Json, port: int) -> Json:
     return {**kept, "command": list(COMMAND), "env": env, "ports": ports, "volumeMounts": mounts}
 
 
-def _copying(image: str, pod_context: Json) -> Json:
-    # Requests that equal the limits leave a Guaranteed pod what it is, and so the CPUs that it is given.
-    amounts = {"cpu": "100m", "memory": "64Mi"}
+def _amounts(container: Json) -> Json:
+    """What the container asks for of processor and memory; the pod as a whole then asks for nothing more.
+
+    The same limits leave a Guaranteed pod what it is, and so the CPUs that it is given; small ones would take minutes.
+    """
+    own = container.get("resources") or {}
+    asked = {kind: own.get(kind) or {} for kind in ("requests", "limits")}
+    shared = {kind: {name: amounts[name] for name in SMALL if name in amounts} for kind, amounts in asked.items()}
+    return {kind: amounts for kind, amounts in shared.items() if amounts} or {"requests": SMALL}
+
+
+def _copying(image: str, pod_context: Json, amounts: Json) -> Json:
     return {
         "name": "rdma-gate-runner",
         "image": image,
         "command": ["cp", "-R", f"{IMAGE_RUNNER}/.", RUNNER],
-        "resources": {"requests": amounts, "limits": amounts},
+        "resources": amounts,
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},

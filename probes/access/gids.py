@@ -4,7 +4,10 @@ Reads the GID table of the port: on Ethernet a RoCE v2 GID is needed whose netde
 namespace; on InfiniBand a LID and a subnet manager. The index is chosen anew each time and reported; it must never be
 fixed, since it moves with VLANs, addresses and pods.
 
-Passes when there is such a GID on Ethernet, or a LID and a subnet manager on InfiniBand.
+Passes when there is such a GID on Ethernet, or a LID and a subnet manager on InfiniBand. Where the plan says of the
+HCAs ``gids: any_namespace`` a GID of another network namespace passes too: with the RDMA namespaces shared, as by
+default, a queue pair belongs to the namespace of its GID's netdev and not to that of its process, so a pod that was
+given the machine's HCA can use it (seen with soft-RoCE of Linux 6.1). RDMA CM cannot: it needs an address in the pod.
 
 Settings:
   hcas      the planned HCAs
@@ -67,9 +70,12 @@ class Namespace:
 
     netdevs: frozenset[str]
     addresses: frozenset[str] | None
+    any: bool = False
 
     def owns(self, gid: Gid) -> bool:
         """A netdev of the same name may exist in another namespace, so the address decides where it can."""
+        if self.any:
+            return True
         return gid.netdev in self.netdevs and (self.addresses is None or gid.link_local or gid.ip in self.addresses)
 
 
@@ -92,7 +98,7 @@ class Probe:
             port = row.device.port(self.port) if row.device else None
             gids = read_gids(tree, row.device.name, self.port) if row.device and port else ()
             rows.append(Seen(row.name, row.device is not None, port, gids))
-        return rows, Namespace(read_netdev_names(tree), read_local_addresses(tree))
+        return rows, Namespace(read_netdev_names(tree), read_local_addresses(tree), any=self.hcas.any_namespace)
 
     def _judge(self, seen: Seen, namespace: Namespace) -> Finding:
         subject = Subject(device=seen.name, port=str(self.port))
@@ -117,7 +123,7 @@ class Probe:
 
     def _choose(self, gids: tuple[Gid, ...], namespace: Namespace) -> Gid | None:
         own = [gid for gid in gids if namespace.owns(gid) and self._planned(gid)]
-        return choose_gid(own, netdevs=namespace.netdevs)
+        return choose_gid(own, netdevs=None if namespace.any else namespace.netdevs)
 
     def _planned(self, gid: Gid) -> bool:
         return not self.subnet or ip_address(gid.ip) in ip_network(self.subnet, strict=False)

@@ -53,14 +53,16 @@ def walk_gids(tree: Tree, device: str, port: int) -> Iterator[Gid]:
             yield gid
 
 
-def usable_gids(gids: Iterable[Gid], *, netdevs: Collection[str]) -> tuple[Gid, ...]:
-    """RoCE v2 GIDs on one of ``netdevs`` that are routable, IPv4-mapped ones first, then by index."""
+def usable_gids(gids: Iterable[Gid], *, netdevs: Collection[str] | None) -> tuple[Gid, ...]:
+    """RoCE v2 GIDs on one of ``netdevs`` (None: on any) that are routable, IPv4-mapped ones first, then by index."""
     usable = (gid for gid in gids if _is_usable(gid, netdevs))
     return tuple(sorted(usable, key=lambda gid: ("." not in gid.address, gid.index)))
 
 
-def choose_gid(gids: Iterable[Gid], *, netdevs: Collection[str], address: str = "") -> Gid | None:
-    """The GID to use: on a netdev of this namespace, RoCE v2, never link-local; the lowest index of the best kind.
+def choose_gid(gids: Iterable[Gid], *, netdevs: Collection[str] | None, address: str = "") -> Gid | None:
+    """The GID to use: on one of ``netdevs``, RoCE v2, never link-local; the lowest index of the best kind.
+
+    ``netdevs`` are those of this namespace; None where GIDs of others do too.
 
     With ``address`` (an IPv4 or IPv6 address of the HCA) only that one will do, and ``gids`` are read no further.
     """
@@ -78,8 +80,8 @@ def gid_address(address: str) -> str:
     return f"::ffff:{parsed.ipv4_mapped}" if parsed.ipv4_mapped else str(parsed)
 
 
-def _is_usable(gid: Gid, netdevs: Collection[str]) -> bool:
-    return gid.type == ROCE_V2 and gid.netdev in netdevs and not gid.link_local
+def _is_usable(gid: Gid, netdevs: Collection[str] | None) -> bool:
+    return gid.type == ROCE_V2 and (netdevs is None or gid.netdev in netdevs) and not gid.link_local
 
 
 def _read_gid(tree: Tree, path: str, index: int) -> Gid | None:

@@ -19,6 +19,7 @@ COMPUTE_SETTINGS = {
     "devices": [],
     "count": 0,
     "netdevs": [],
+    "any_namespace": False,
 }
 
 
@@ -125,3 +126,11 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path, modules):
 def test_a_plan_file_is_read(tmp_path: Path, changed, modules):
     (tmp_path / "plan.yaml").write_text(changed())
     assert load_plan(tmp_path / "plan.yaml", modules) == parse_plan(changed(), modules)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("", False), (", gids: own_namespace", False), (", gids: any_namespace", True)]
+)
+def test_the_plan_says_whether_gids_of_other_namespaces_count(changed, modules, said, meant):
+    end = '"3C:00.0"]}'
+    assert parse_plan(changed((end + "}", end + said + "}")), modules).pools[0].hcas["compute"].any_namespace is meant

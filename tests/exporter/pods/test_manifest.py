@@ -145,7 +145,26 @@ def test_the_copying_container_needs_no_more_than_the_workload(pod_context: Json
 
     copying = pod["spec"]["initContainers"][0]
     assert copying["securityContext"]["runAsNonRoot"] is wanted
-    assert copying["resources"]["requests"] == copying["resources"]["limits"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({}, {"requests": {"cpu": "100m", "memory": "64Mi"}}),
+        ({"limits": {"rdma/hca": "1"}, "claims": [{"name": "nics"}]}, {"requests": {"cpu": "100m", "memory": "64Mi"}}),
+        (
+            {"limits": {"nvidia.com/gpu": "8", "cpu": "96", "memory": "1Ti"}},
+            {"limits": {"cpu": "96", "memory": "1Ti"}},
+        ),
+        (
+            {"requests": {"cpu": "4"}, "limits": {"cpu": "8", "memory": "8Gi"}},
+            {"requests": {"cpu": "4"}, "limits": {"cpu": "8", "memory": "8Gi"}},
+        ),
+    ],
+)
+def test_the_runner_is_copied_with_the_processor_and_memory_of_the_workload(asked: Json, wanted: Json) -> None:
+    pod = made({"containers": [container(resources=asked)]})
+    assert pod["spec"]["initContainers"][0]["resources"] == wanted
 
 
 def test_the_template_itself_stays_as_it_is() -> None:

@@ -1,6 +1,7 @@
 """access.gids: an address that RDMA can use from this network namespace."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,15 @@ async def test_a_planned_hca_that_is_not_there_fails(tmp_path: Path) -> None:
         "device_missing",
         "rxe0/1: no such RDMA device found, one wanted",
     )
+
+
+async def test_a_gid_of_another_namespace_will_do_where_the_plan_says_so(recorded: Callable[..., Path]) -> None:
+    changes = {f"{PORT}/gid_attrs/ndevs/0": "host7", f"{PORT}/gid_attrs/ndevs/1": "host7"}
+    shared = replace(LAB, any_namespace=True)
+    found = await one(recorded("rxe", changes), Probe(shared, subnet="192.0.2.0/24"))
+    assert found == (Status.PASS, "", "rxe0/1: GID 1 is ::ffff:192.0.2.1, RoCE v2 on host7")
+
+
+async def test_a_planned_network_binds_a_shared_gid_too(recorded: Callable[..., Path]) -> None:
+    shared = replace(LAB, any_namespace=True)
+    assert (await one(recorded("rxe"), Probe(shared, subnet="198.51.100.0/24")))[:2] == (Status.FAIL, "address_missing")
