@@ -45,6 +45,8 @@ _TRAFFIC = {
     "port_rcv_data": (Meaning.PAYLOAD_RECEIVED, CounterUnit.OCTETS4),
     "tx_bytes": (Meaning.PAYLOAD_SENT, CounterUnit.BYTES),
     "rx_bytes": (Meaning.PAYLOAD_RECEIVED, CounterUnit.BYTES),
+    "rdma_tx_bytes": (Meaning.PAYLOAD_SENT, CounterUnit.BYTES),
+    "rdma_rx_bytes": (Meaning.PAYLOAD_RECEIVED, CounterUnit.BYTES),
     "sent_pkts": (Meaning.PAYLOAD_SENT, CounterUnit.PACKETS),
     "rcvd_pkts": (Meaning.PAYLOAD_RECEIVED, CounterUnit.PACKETS),
 }

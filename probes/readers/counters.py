@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from probes._host import Tree
 from probes.readers.counter_table import CounterUnit, Meaning, describe
 from probes.readers.optional import optional_text
+from probes.readers.rdma_statistics import read_statistics
 from probes.readers.sysfs import DEVICES
 
 NOT_COUNTERS = ("lifespan",)
@@ -32,14 +33,18 @@ class Moved:
 
 
 def read_counters(tree: Tree, device: str, port: int) -> dict[str, int]:
-    """All counters of a port by file name; on a clash the one of ``counters/`` counts. Unreadable ones are left out."""
+    """All counters of a port by file name; on a clash the one of ``counters/`` counts. Unreadable ones are left out.
+
+    A pod that shares the machine's HCA has no such files and asks by netlink, which knows those of ``hw_counters``.
+    """
     path = f"{DEVICES}/{device}/ports/{port}"
     texts = {
         name: optional_text(tree, f"{path}/{folder}/{name}")
         for folder in ("hw_counters", "counters")
         for name in tree.names(f"{path}/{folder}")
     }
-    return {name: int(text) for name, text in sorted(texts.items()) if text.isdigit() and name not in NOT_COUNTERS}
+    told = {name: int(text) for name, text in sorted(texts.items()) if text.isdigit() and name not in NOT_COUNTERS}
+    return told or read_statistics(tree, device, port)
 
 
 def delta(name: str, before: Mapping[str, int], after: Mapping[str, int]) -> int | None:
