@@ -46,7 +46,7 @@ alerts: venv ## check the alerting rules, runbooks and routes, with promtool and
 	@$(BIN)/pytest tests/alerts
 
 kube-assets: venv ## build the kube-apiserver, etcd, controllers, scheduler and helm that the tests run, once
-	@$(BIN)/python -m tests.kube.assets
+	@$(BIN)/python -m deploy.kube.assets
 
 boards: venv ## build the Grafana boards and check them: layout, schema, and each query on a day of the lab
 	@$(BIN)/python -m dashboards.build
@@ -59,12 +59,16 @@ chart: venv ## check the helm chart: values, security, rules and boards, and aga
 manifests: venv ## write deploy/manifests anew from the chart
 	@$(BIN)/python -m tests.deploy.chart.manifests
 
-image: venv ## build the container image with docker, podman or buildah (ARCHIVE=FILE: also write it there)
+image: venv ## build the container image with docker, podman or buildah (ARCHIVE=FILE: also write it there; FRESH=1: reuse nothing)
 	@deploy/install image
-	@$(BIN)/python -m deploy.image $(if $(ARCHIVE),--archive $(ARCHIVE))
+	@$(BIN)/python -m deploy.image $(if $(ARCHIVE),--archive $(ARCHIVE)) $(if $(FRESH),--fresh)
 
 lab-faults: venv ## break the lab in every known way and print what the gate says
 	@$(BIN)/python -m deploy.faults
+
+lab-k8s: venv ## make a real Kubernetes cluster of the lab, see the gate open, break it (ONLY="kubelet": some; KEEP=1: to look at)
+	@deploy/install image
+	@$(BIN)/python -m deploy.lab_k8s $(if $(KEEP),--keep) $(ONLY)
 
 test-pages: venv ## break the lab under the shipped alerts and see who is told (an hour; ONLY=link-down,netem: some)
 	@$(BIN)/python -m deploy.pages $(if $(ONLY),--only $(ONLY))
@@ -87,4 +91,4 @@ lab-down: ## stop the lab's machines
 clean: lab-down ## remove the environment and every cache in the tree
 	@rm -rf .venv .run .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-.PHONY: help venv run demo test unit lint types imports alerts chart manifests boards kube-assets image lab-faults test-pages gpu-check bench lock lab-down clean
+.PHONY: help venv run demo test unit lint types imports alerts chart manifests boards kube-assets image lab-faults lab-k8s test-pages gpu-check bench lock lab-down clean

@@ -1,5 +1,6 @@
-"""The five written decisions of the demo: what two machines without Kubernetes and without GPUs cannot show."""
+"""The written decisions of a lab: what two machines without Kubernetes or without GPUs cannot show."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import yaml
@@ -7,17 +8,21 @@ import yaml
 LASTS = timedelta(days=30)
 NO_KUBERNETES = "no Kubernetes here: there is no device plugin and no pod"
 NO_GPU = "no GPU in these machines"
-SUBJECTS = {
-    "demo-visibility": ("check", "visibility", NO_KUBERNETES),
-    "demo-resources": ("check", "resources", NO_KUBERNETES),
+Subjects = Mapping[str, tuple[str, str, str]]
+WITHOUT_GPUS = {
     "demo-placement": ("check", "placement", NO_GPU),
     "demo-gpudirect": ("probe", "runtime.gpudirect", NO_GPU),
     "demo-collectives": ("probe", "transfers.collectives", NO_GPU),
 }
+SUBJECTS = {
+    "demo-visibility": ("check", "visibility", NO_KUBERNETES),
+    "demo-resources": ("check", "resources", NO_KUBERNETES),
+    **WITHOUT_GPUS,
+}
 
 
-def decisions_text(now: float) -> str:
-    """Return ``decisions.yaml`` for the demo, valid for LASTS from ``now`` (Unix seconds)."""
+def decisions_text(now: float, subjects: Subjects = SUBJECTS) -> str:
+    """Return ``decisions.yaml`` for these subjects, valid for LASTS from ``now`` (Unix seconds)."""
     expires = (datetime.fromtimestamp(now, UTC) + LASTS).strftime("%Y-%m-%dT%H:%M:%SZ")
     decisions = [
         {
@@ -32,6 +37,6 @@ def decisions_text(now: float) -> str:
             "compensating_control": "none needed: nothing is deployed on the strength of a demo",
             "expires": expires,
         }
-        for name, (key, subject, why) in SUBJECTS.items()
+        for name, (key, subject, why) in subjects.items()
     ]
     return yaml.safe_dump({"decisions": decisions}, sort_keys=False)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -28,11 +28,15 @@ def digest(parts: Iterable[bytes | str]) -> str:
 
 
 @contextlib.contextmanager
-def lock(name: str) -> Iterator[None]:
-    """One process at a time; the kernel lets go of it when the process dies."""
+def lock(name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """One process at a time; the kernel lets go of it when the process dies. ``waiting`` is told of a wait."""
     directory().mkdir(parents=True, exist_ok=True)
     with (directory() / f"{name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

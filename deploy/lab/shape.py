@@ -28,6 +28,7 @@ class Shape:
 
     name: str
     memory_mib: int
+    processors: int = 1
     packages: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     doors: tuple[Door, ...] = ()

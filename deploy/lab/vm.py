@@ -27,7 +27,8 @@ def machine(guest: Guest, image: Image, accelerator: str) -> list[str]:
     words = f"console=ttyS0 quiet panic=-1 mitigations=off norandmaps lab.name={guest.name} lab.address={guest.address}"
     return [
         *(host.QEMU, "-M", "q35", "-accel", accelerator, "-cpu", PROCESSORS[accelerator]),
-        *("-smp", "1", "-m", str(guest.shape.memory_mib), "-nodefaults", "-no-reboot", "-display", "none"),
+        *("-smp", str(guest.shape.processors), "-m", str(guest.shape.memory_mib)),
+        *("-nodefaults", "-no-reboot", "-display", "none"),
         *("-kernel", str(image.kernel), "-initrd", str(image.initramfs), "-append", words),
         *("-drive", f"file={root},{READ_ONLY}"),
         *("-drive", f"file={guest.disk.name},{WRITABLE}" if guest.shape.disk else f"file={PROGRAM_DISK},{READ_ONLY}"),

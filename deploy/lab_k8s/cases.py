@@ -1,0 +1,139 @@
+"""The faults, each with how it is made and undone, and what must be said about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deploy.lab_k8s import breakage
+from deploy.lab_k8s.cluster import Cluster
+
+VICTIM = "node-b"
+Act = Callable[[Cluster], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the leading gate must show: one probe of one node, as one of ``reasons`` (empty: any) within the limit.
+
+    ``status`` is that of the probe's finding: pass, fail, unknown, missing ... ``never`` statuses end the wait at once.
+    """
+
+    probe: str
+    status: str
+    reasons: tuple[str, ...]
+    node: str = VICTIM
+    limit_seconds: float = 240.0
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """What the leading gate must not show: while ``seconds`` pass, the check of the victim never comes to ``never``."""
+
+    check: str
+    never: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """Another gate must lead, with results that it did not have to make anew."""
+
+    limit_seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One fault, its sights in turn, and the way back."""
+
+    title: str
+    make: Act
+    undo: Act
+    sights: tuple[Sight | Steady | Takeover, ...]
+
+
+def fails(probe: str, *reasons: str, limit_seconds: float = 240.0) -> Sight:
+    """The probe must fail for one of these reasons."""
+    return Sight(probe, "fail", reasons, limit_seconds=limit_seconds)
+
+
+PLUGIN, COUNT, DEVICES = "visibility.plugin", "visibility.allocatable", "visibility.devices"
+REQUESTS, POD = "resources.requests", "resources.test_pod"
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "kubelet restarted",
+        breakage.restart_kubelet,
+        breakage.nothing,
+        (Steady("visibility", ("failed",), seconds=60),),
+    ),
+    Case(
+        "plugin killed, again and again",
+        breakage.keep_killing_plugin,
+        breakage.leave_plugin_alone,
+        (fails(COUNT, "resource_zero"),),
+    ),
+    Case(
+        "plugin registered in the wrong directory",
+        breakage.register_elsewhere,
+        breakage.register_rightly,
+        (fails(COUNT, "resource_zero"),),
+    ),
+    Case(
+        "rdmaHcaMax changed without restart",
+        breakage.change_count,
+        breakage.change_count_back,
+        (fails(PLUGIN, "config_not_loaded"),),
+    ),
+    Case("rxe removed", breakage.remove_rxe, breakage.add_rxe, (fails(DEVICES, "device_missing"), fails(COUNT))),
+    Case("module ib_umad missing", breakage.unload_umad, breakage.load_umad, (fails(DEVICES), fails(COUNT))),
+    Case(
+        "template asks for an unknown resource",
+        breakage.ask_unknown,
+        breakage.ask_as_planned,
+        (fails(REQUESTS),),
+    ),
+    Case(
+        "template asks for more than a node has",
+        breakage.ask_too_much,
+        breakage.ask_as_planned,
+        (fails(REQUESTS),),
+    ),
+    Case(
+        "template's request and limit differ",
+        breakage.ask_unequally,
+        breakage.ask_as_planned,
+        (fails(REQUESTS), fails(POD)),
+    ),
+    Case(
+        "workload's image without libibverbs",
+        breakage.use_bare_image,
+        breakage.ask_as_planned,
+        (Sight("runtime.memory_lock", "unknown", ("libibverbs_missing",), limit_seconds=500),),
+    ),
+    Case(
+        "template asks for more than is free",
+        breakage.hold_all,
+        breakage.let_go,
+        (Sight(REQUESTS, "unknown", ()),),
+    ),
+    Case(
+        "Pod Security refuses the template",
+        breakage.restrict,
+        breakage.allow,
+        (fails("runtime.pod_security"), fails(POD, limit_seconds=400)),
+    ),
+    Case(
+        "memlock 64 KiB in containerd",
+        breakage.shrink_memlock,
+        breakage.restore_memlock,
+        (fails("runtime.memory_lock", "memlock_too_small", limit_seconds=500),),
+    ),
+    Case("node cordoned", breakage.cordon, breakage.uncordon, (Sight(COUNT, "maintenance", ()),)),
+    Case("test pod evicted", breakage.evict, breakage.nothing, (Sight(POD, "unknown", ("evicted",)),)),
+    Case(
+        "API server gone for a minute",
+        breakage.stop_api,
+        breakage.continue_api,
+        (Steady("visibility", ("failed",), seconds=60),),
+    ),
+    Case("Lease holder frozen", breakage.freeze_leader, breakage.thaw, (Takeover(),)),
+)

@@ -1,0 +1,134 @@
+"""One fault from start to end: made, seen at the gate that leads, undone, and over."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deploy.lab_k8s.breakage import VICTIM
+from deploy.lab_k8s.cases import Case, Sight, Steady, Takeover
+from deploy.lab_k8s.gates import Gates, View, cell
+
+POLL_SECONDS = 3.0
+OPEN_LIMIT_SECONDS = 900.0
+NOBODY = "no gate leads"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was shown, and when; ``as_wanted`` says whether it is what had to be."""
+
+    as_wanted: bool
+    status: str
+    reason: str
+    summary: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. ``recovered_seconds`` is None where the pool did not open again in time."""
+
+    case: str
+    place: str
+    wanted: str
+    seen: Seen
+    recovered_seconds: float | None
+
+
+def drive(gates: Gates, case: Case) -> list[Row]:
+    """Return a row for each of the case's sights. The fault is undone in any case."""
+    cluster = gates.cluster
+    wait_until_open(gates)
+    leader, _ = gates.leading()
+    began = time.monotonic()
+    try:
+        case.make(cluster)
+        rows = [(sight, _see(gates, sight, began, leader)) for sight in case.sights]
+    finally:
+        undone = time.monotonic()
+        case.undo(cluster)
+    recovered = wait_until_open(gates, since=undone)
+    return [Row(case.title, place(sight), wanted(sight), seen, recovered) for sight, seen in rows]
+
+
+def wait_until_open(gates: Gates, since: float | None = None) -> float | None:
+    """Return the seconds until the gate is open, None where OPEN_LIMIT_SECONDS pass first."""
+    began = time.monotonic() if since is None else since
+    while time.monotonic() < began + OPEN_LIMIT_SECONDS:
+        _, view = gates.leading()
+        if view and view["is_open"]:
+            return time.monotonic() - began
+        time.sleep(POLL_SECONDS)
+    return None
+
+
+def place(sight: Sight | Steady | Takeover) -> str:
+    """Where it is looked for."""
+    if isinstance(sight, Sight):
+        return sight.probe
+    return sight.check if isinstance(sight, Steady) else "the Lease"
+
+
+def wanted(sight: Sight | Steady | Takeover) -> str:
+    """What must be shown, in words."""
+    if isinstance(sight, Sight):
+        return " ".join([sight.status, " or ".join(sight.reasons)]).strip()
+    if isinstance(sight, Steady):
+        return f"for {sight.seconds:g} s never {' or '.join(sight.never)}"
+    return "another gate leads"
+
+
+def _see(gates: Gates, sight: Sight | Steady | Takeover, began: float, leader: str) -> Seen:
+    if isinstance(sight, Steady):
+        return _watch(gates, sight, began)
+    limit = began + sight.limit_seconds
+    look: Callable[[], Seen] = (
+        (lambda: _finding(gates, sight, began))
+        if isinstance(sight, Sight)
+        else (lambda: _other_leader(gates, leader, began))
+    )
+    while not (seen := look()).as_wanted and time.monotonic() < limit:
+        time.sleep(POLL_SECONDS)
+    return seen
+
+
+def _finding(gates: Gates, sight: Sight, began: float) -> Seen:
+    found: Mapping[str, Any] = {"status": "", "reason": NOBODY, "summary": ""}
+    for one in _findings(gates.leading()[1], sight.node):
+        if one["probe"] == sight.probe:
+            found = one
+    as_wanted = found["status"] == sight.status and (not sight.reasons or found["reason"] in sight.reasons)
+    return Seen(as_wanted, found["status"], found["reason"], found["summary"], time.monotonic() - began)
+
+
+def _findings(view: View | None, node: str) -> Iterator[Mapping[str, Any]]:
+    for pool in view["pools"] if view else ():
+        for row in pool["nodes"]:
+            if row["name"] == node:
+                for one in row["cells"]:
+                    yield from one["findings"]
+
+
+def _watch(gates: Gates, sight: Steady, began: float) -> Seen:
+    shown: dict[tuple[str, str], str] = {}
+    while True:
+        _, view = gates.leading()
+        found = cell(view, VICTIM, sight.check) if view else {}
+        status = found.get("status", NOBODY)
+        for one in found.get("findings", ()) or ({"reason": "", "summary": ""},):
+            shown.setdefault((status, one["reason"]), one["summary"])
+        if status in sight.never or time.monotonic() > began + sight.seconds:
+            break
+        time.sleep(POLL_SECONDS)
+    bad = [key for key in shown if key[0] in sight.never]
+    statuses, reasons = (", ".join(dict.fromkeys(key[place] for key in shown if key[place])) for place in (0, 1))
+    summary = shown[bad[0]] if bad else ""
+    return Seen(not bad, statuses, reasons, summary, time.monotonic() - began)
+
+
+def _other_leader(gates: Gates, leader: str, began: float) -> Seen:
+    now, view = gates.leading()
+    leads = now not in ("", leader)
+    found = "open" if view and view["is_open"] else view["banner"] if view else NOBODY
+    return Seen(leads, "another leads" if leads else "", "", found, time.monotonic() - began)
