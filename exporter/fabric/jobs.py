@@ -37,6 +37,9 @@ class Reach(Protocol):
     def group_endpoint(self, node: str, lease: str) -> GroupEndpoint:
         """Return an endpoint for a node's part of collectives, in that lease's slot."""
 
+    def absent(self, node: str) -> str:
+        """Say why the node has no end of tests now, though it is to have one; empty where it has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

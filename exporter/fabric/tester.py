@@ -140,10 +140,13 @@ class Tester:
 
     def _jobs(self, turns: Turns) -> Iterator[Job]:
         situation = self._situation()
+        # Where test pods are the ends, a path is due for hours in which there is none.
+        absent = {one.name: why for one in situation.members if (why := self._reach.absent(one.name))}
+        unready = {**absent, **situation.unready}
         while self._may_test() and situation.plan is not None:
             at_once = situation.plan.budget.tests_at_once
             # All tests of all pools share the turns: one that is due ever again must not keep the others waiting.
-            job = turns.next(Fabric(self._busy.nodes, self._busy.running, at_once, situation.unready))
+            job = turns.next(Fabric(self._busy.nodes, self._busy.running, at_once, unready))
             if job is None:
                 return
             yield job

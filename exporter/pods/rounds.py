@@ -105,9 +105,10 @@ class PodTests:
         return self._leftovers.problem
 
     def client(self, node: str) -> NodeClient | None:
-        """Return who asks the pod on that node; None where none answers now."""
+        """Return who asks the pod on that node; None where none has told all that its own probes found."""
         pod = self._pods.get(node)
-        return pod.client if pod else None
+        is_ready = pod is not None and pod.course is not None and pod.course.reported_at is not None
+        return pod.client if pod and is_ready else None
 
     def serves(self, node: str) -> bool:
         """Whether the ends of that node's tests are pods, and never its agent."""

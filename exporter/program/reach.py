@@ -64,6 +64,11 @@ class GateReach:
         client = self._client(node)
         return RemoteGroupEndpoint(client, lease) if isinstance(client, NodeClient) else client
 
+    def absent(self, node: str) -> str:
+        """Say why the node has no end of tests now, though it is to have one; empty where it has."""
+        pods = self.pods()
+        return "without test pod" if pods is not None and pods.serves(node) and pods.client(node) is None else ""
+
     def _client(self, node: str, hca: str = "") -> "NodeClient | _Gone":
         pods = self.pods()
         if pods is not None and pods.serves(node):

@@ -50,6 +50,9 @@ class Machines:
 
     claim = Claim("gate-1", 1)
 
+    def absent(self, _node: str) -> str:
+        return ""
+
     def group_endpoint(self, node: str, _lease: str) -> GroupEndpoint:
         return self.node_of(node)
 

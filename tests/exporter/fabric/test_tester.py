@@ -50,10 +50,19 @@ class ReachingAll:
     claim = Claim("gate-1", 1)
 
     def __init__(self, asked: asyncio.Queue[tuple[Tool, str]]) -> None:
-        self._asked = asked
+        self.asked = asked
+        self.without_pod: set[str] = set()
+        self.looks = 0
+        self.looked_twice = asyncio.Event()
 
     def endpoint(self, end: PathEnd, _lease: str) -> Endpoint:
-        return MissingTool(end, self._asked)
+        return MissingTool(end, self.asked)
+
+    def absent(self, node: str) -> str:
+        self.looks += node == "a"
+        if self.looks > 1:
+            self.looked_twice.set()
+        return "without test pod" if node in self.without_pod else ""
 
     def slots(self, node: str) -> "FreeSlots":
         return FreeSlots(node)
@@ -71,9 +80,16 @@ class FreeSlots:
 
 
 @pytest.fixture
-async def asked() -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
+def reach(request: pytest.FixtureRequest) -> ReachingAll:
+    reaching = ReachingAll(asyncio.Queue())
+    reaching.without_pod = set(getattr(request, "param", ()))
+    return reaching
+
+
+@pytest.fixture
+async def asked(reach: ReachingAll) -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
     """The tests that a tester asks for, in their order: the tool, and client and server."""
-    clock, queue = Ticking(), asyncio.Queue[tuple[Tool, str]]()
+    clock, queue = Ticking(), reach.asked
     ledger = Ledger(None, EvidenceStore(None), clock.now)
     pool = Pool("h100", Nodes(NODES), tests=(ALWAYS_DUE, RARE))
     plan = Plan(
@@ -87,7 +103,7 @@ async def asked() -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
     situation = Situation(plan, tuple(KnownMember(node) for node in NODES), passed)
 
     context = RunContext("gate", "host", "", "boot", "0.1")
-    tester = Tester(ledger, context, clock=clock, reach=ReachingAll(queue), situation=lambda: situation)
+    tester = Tester(ledger, context, clock=clock, reach=reach, situation=lambda: situation)
     task = asyncio.create_task(tester.run())
     yield queue
     task.cancel()
@@ -99,6 +115,16 @@ async def test_a_test_that_is_always_due_does_not_keep_another_from_its_first_ru
 ) -> None:
     seen = {await asked.get() for _ in range(40)}
     assert seen == {(tool, path) for tool in (Tool.RC_PINGPONG, Tool.SEND_BW) for path in ("a>b", "b>a")}
+
+
+@pytest.mark.parametrize("reach", [("b",)], indirect=True)
+async def test_a_path_whose_end_has_no_test_pod_now_is_left_alone_until_it_has(
+    reach: ReachingAll, asked: asyncio.Queue[tuple[Tool, str]]
+) -> None:
+    await reach.looked_twice.wait()
+    assert asked.empty()
+    reach.without_pod = set()
+    assert (await asked.get())[1] in ("a>b", "b>a")
 
 
 def test_a_restart_goes_on_with_the_cycle_that_was_under_test():

@@ -51,6 +51,9 @@ class Machines:
     def endpoint(self, end: PathEnd, _lease: str) -> "End":
         return End(end.node, end.hca, self)
 
+    def absent(self, _node: str) -> str:
+        return ""
+
     def slots(self, node: str) -> "FreeSlots":
         return FreeSlots(node)
 
