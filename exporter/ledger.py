@@ -33,7 +33,8 @@ class JudgedTarget(msgspec.Struct, frozen=True):
 class Record(msgspec.Struct, frozen=True):
     """A run as this ledger received it: ``seq`` orders records, ``received`` is Unix seconds by its own clock.
 
-    ``pod_digest`` says as what a test pod was planned that told it, or that it tells of; empty for any other run.
+    ``planned_as`` is the digest of the plan's part that made it: of a test pod that told it or that it tells of, of the
+    test of a path or a group. Empty for any other run.
     """
 
     seq: int
@@ -42,17 +43,17 @@ class Record(msgspec.Struct, frozen=True):
     judged: tuple[JudgedTarget, ...] = ()
     fresh_seconds: float = 0.0
     pool: str = ""
-    pod_digest: str = ""
+    planned_as: str = ""
 
     @property
     def key(self) -> Key:
         """Probe, id and target: what a newer run replaces."""
         return self.run.probe, self.run.id, self.run.target
 
-    def is_as_planned(self, plan_digest: str, pod_digest: str) -> bool:
-        """Whether it was taken under that plan, or of a test pod that would be made and asked the same under it."""
-        if self.pod_digest and pod_digest:
-            return self.pod_digest == pod_digest
+    def is_as_planned(self, plan_digest: str, planned_as: str) -> bool:
+        """Whether it was taken under that plan, or of a pod or a test that would be the same under it."""
+        if self.planned_as and planned_as:
+            return self.planned_as == planned_as
         return self.run.plan_digest == plan_digest
 
 
@@ -88,7 +89,7 @@ class Ledger:
         targets: Sequence[Target] = (),
         fresh_seconds: float = 0.0,
         pool: str = "",
-        pod_digest: str = "",
+        planned_as: str = "",
     ) -> Record:
         """Judge measured values against ``targets``, keep the evidence, and let the run replace its predecessor."""
         findings, judged = [], []
@@ -99,7 +100,7 @@ class Ledger:
             findings.append(final)
             judged += [_judged(finding.subject, one) for one in results]
         whole = replace(run, findings=tuple(findings))
-        return self._accept(Record(0, 0.0, whole, tuple(judged), fresh_seconds, pool, pod_digest))
+        return self._accept(Record(0, 0.0, whole, tuple(judged), fresh_seconds, pool, planned_as))
 
     def receive(self, record: Record, *, age_seconds: float = 0.0) -> Record:
         """Take over a record that another process judged, under a sequence number of our own.

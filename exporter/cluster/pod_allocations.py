@@ -67,7 +67,7 @@ def _frame(record: Record) -> dict[str, Any]:
     run = record.run
     return {
         "of": of_pod_id(run.id),
-        "plan_digest": record.pod_digest or run.plan_digest,
+        "plan_digest": record.planned_as or run.plan_digest,
         "boot_id": run.boot_id,
         "fresh_seconds": record.fresh_seconds,
     }

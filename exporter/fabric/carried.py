@@ -6,7 +6,7 @@ What the nodes' agents find the nodes tell each gate themselves.
 from collections.abc import Iterable, Mapping
 
 from exporter.assignment import is_pod_id
-from exporter.gate.group_results import is_of_group
+from exporter.gate.group_results import is_of_test
 from exporter.ledger import Record
 from probes import Run
 
@@ -18,7 +18,7 @@ PAGE = 5000
 
 def is_carried(run: Run) -> bool:
     """Whether no node will tell of this run again."""
-    return ">" in run.target or is_of_group(run.target) or run.vantage == "api" or is_pod_id(run.id)
+    return is_of_test(run.target) or run.vantage == "api" or is_pod_id(run.id)
 
 
 def carried(records: Iterable[Record]) -> tuple[Record, ...]:

@@ -16,6 +16,7 @@ from exporter.gate.group_blame import Blame
 from exporter.gate.group_results import GroupResult, GroupResults, group_results, is_of_group
 from exporter.ledger import Key, Record
 from exporter.plan import GroupTest, Plan, Pool
+from exporter.plan.digest_of_test import digest_of_test
 from exporter.plan.membership import pool_nodes
 
 _CHECKS = registry.checks()
@@ -73,7 +74,8 @@ class GroupOutlook:
             newest |= members
             # What a node last passed tells that it is good, when a newer group of it fails.
             passed |= members if result.passes else {}
-        faults = {one.target for one in self._counting(test) if one.must_pass_again and not one.searches} & here.keys()
+        planned = (one for one in self._counting(pool, test) if not one.searches)
+        faults = {one.target for one in planned if one.must_pass_again} & here.keys()
         useful = faults | {*newest.values(), *passed.values()}
         for result in results:
             searched = result.searches and bool(faults) and result.target in here
@@ -98,19 +100,20 @@ class GroupOutlook:
             if (node, probe) not in now.ruled_out
         )
 
-    def _counting(self, test: GroupTest) -> tuple[GroupResult, ...]:
-        """The results under this plan that no change of any member has made stale."""
-        changed, spec = self.situation.changed, test.spec
+    def _counting(self, pool: Pool, test: GroupTest) -> tuple[GroupResult, ...]:
+        """The results of this test as it is planned that no change of any member has made stale."""
+        changed, spec, digest = self.situation.changed, test.spec, self.plan.digest
+        planned_as = digest_of_test(pool, spec)
         return tuple(
             one
             for one in self._results.get((spec.probe, spec.id), ())
-            if self.plan.digest in ("", one.record.run.plan_digest) and one.nodes
+            if one.nodes and (not digest or one.record.is_as_planned(digest, planned_as))
             if one.received >= max(changed.get(node, 0.0) for node in one.nodes)
             if self.now - one.received <= spec.fresh_seconds
         )
 
     def _moment(self, pool: Pool, test: GroupTest) -> GroupMoment:
-        results, able, every_seconds = self._counting(test), self._able(pool, test), test.spec.every_seconds
+        results, able, every_seconds = self._counting(pool, test), self._able(pool, test), test.spec.every_seconds
         blame = Blame(results)
         fit = able - _at_fault(results, blame)
         return GroupMoment(

@@ -10,7 +10,7 @@ from probes import Status
 WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.PASS)
 
 
-TestResults = dict[str, tuple[Result, str]]
+TestResults = dict[str, tuple[Result, Record]]
 
 
 class ResultsByTest:
@@ -20,14 +20,14 @@ class ResultsByTest:
         self._judged: dict[Key, tuple[int, Result]] = {}
 
     def of(self, records: Mapping[Key, Record]) -> dict[tuple[str, str], TestResults]:
-        """Return, by probe and id, each path's result with the digest of the plan that it was taken under."""
+        """Return, by probe and id, each path's result with the record that it is of."""
         found: defaultdict[tuple[str, str], TestResults] = defaultdict(dict)
         judged: dict[Key, tuple[int, Result]] = {}
         for key, record in records.items():
             if ">" in key[2]:
                 known = self._judged.get(key)
                 judged[key] = known if known and known[0] == record.seq else (record.seq, result_of(record))
-                found[key[:2]][key[2]] = judged[key][1], record.run.plan_digest
+                found[key[:2]][key[2]] = judged[key][1], record
         self._judged = judged
         return dict(found)
 

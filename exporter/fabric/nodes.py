@@ -155,7 +155,7 @@ class NodeFollower:
             if not self.takes(record.run):
                 _log.debug("%s: %s seen from the %s not taken", self._client.node, record.run.id, record.run.vantage)
                 continue
-            known = msgspec.structs.replace(record, pod_digest=self.pod_digest)
+            known = msgspec.structs.replace(record, planned_as=self.pod_digest)
             self._ledger.receive(known, age_seconds=records.now - record.received)
             await self._fetch_evidence(record)
 

@@ -32,6 +32,7 @@ from exporter.fabric.samples import Samples
 from exporter.fabric.witnesses import witnesses
 from exporter.ledger import Key, Record
 from exporter.plan import Plan, Pool
+from exporter.plan.digest_of_test import digest_of_test
 from exporter.settings import KnownMember
 from probes import Status
 
@@ -92,7 +93,7 @@ class Outlook:
         ends, results = self._ends(pool, spec), self._last(spec)
         testable, _ = without_unready(self._sample(ends, self.cycle.number), self.situation.unready)
         sample = self._sample(ends, sample_to_judge(self.cycle, testable, results))
-        counting = self._counting(spec)
+        counting = self._counting(pool, spec)
         return judged_paths(ends, sample, telling(results, counting, now=self.now, fresh_seconds=spec.fresh_seconds))
 
     def next_cycle(self) -> Cycle:
@@ -120,7 +121,7 @@ class Outlook:
         return found
 
     def _waiting(self, pool: Pool, spec: ProbeSpec, paths: Sequence[ExpectedPath]) -> Waiting:
-        results = self._counting(spec)
+        results = self._counting(pool, spec)
         if early := self._early(spec, paths, results):
             # What is tested out of turn stands as if it never had been.
             results = {target: result for target, result in results.items() if target not in early}
@@ -157,13 +158,13 @@ class Outlook:
         faults = frozenset(target for target, result in self._last(spec).items() if must_pass_again(result))
         return judged_paths(ends, sample, faults) if faults else sample
 
-    def _counting(self, spec: ProbeSpec) -> dict[str, Result]:
-        """The results under this plan that no change of either end has made stale."""
-        changed = self.situation.changed
+    def _counting(self, pool: Pool, spec: ProbeSpec) -> dict[str, Result]:
+        """The results of this test as it is planned that no change of either end has made stale."""
+        changed, digest, planned_as = self.situation.changed, self.plan.digest, digest_of_test(pool, spec)
         return {
             target: result
-            for target, (result, digest) in self.results.get((spec.probe, spec.id), {}).items()
-            if self.plan.digest in ("", digest)
+            for target, (result, record) in self.results.get((spec.probe, spec.id), {}).items()
+            if not digest or record.is_as_planned(digest, planned_as)
             if result.received >= max(changed.get(end.partition(":")[0], 0.0) for end in target.split(">"))
         }
 

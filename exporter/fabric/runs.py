@@ -9,6 +9,8 @@ from typing import Protocol
 from exporter.assignment import ProbeSpec
 from exporter.ledger import Ledger, Record
 from exporter.observe import Attempt, RunContext, attempt_run, run_of
+from exporter.plan import Pool
+from exporter.plan.digest_of_test import digest_of_test
 from probes import Finding, ProbeError, Run, Status, Subject
 from probes._endpoint import Path, Refused, Unreachable
 from probes._group import Group
@@ -103,9 +105,12 @@ async def _attempt(
     return _Attempted(attempt, (started, clock()))
 
 
-def keep_run(run: Run, spec: ProbeSpec, ledger: Ledger, deferrals: Counter[str], *, pool: str) -> Record | None:
-    """Put the run in the ledger, under its targets; a deferred one is only counted, by its reason."""
+def keep_run(run: Run, spec: ProbeSpec, ledger: Ledger, deferrals: Counter[str], *, pool: Pool) -> Record | None:
+    """Put the run in the ledger, under its targets and as planned; a deferred one is only counted, by its reason."""
     if run.outcome == "deferred":
         deferrals[run.findings[0].reason] += 1
         return None
-    return ledger.put(run, targets=spec.targets, fresh_seconds=spec.fresh_seconds, pool=pool)
+    planned_as = digest_of_test(pool, spec)
+    return ledger.put(
+        run, targets=spec.targets, fresh_seconds=spec.fresh_seconds, pool=pool.name, planned_as=planned_as
+    )

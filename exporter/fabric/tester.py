@@ -158,7 +158,7 @@ class Tester:
         try:
             work = Work(self._reach, context, self._clock.now)
             run = await job.run(work, held(wanted), wanted.id)
-            if keep_run(run, job.spec, self._ledger, self.deferrals, pool=job.pool.name) is None:
+            if keep_run(run, job.spec, self._ledger, self.deferrals, pool=job.pool) is None:
                 self._not_before[job.spec.id, job.target] = self._clock.monotonic() + REFUSED_AGAIN_SECONDS
                 _log.info("%s %s: put off, %s", job.spec.id, job.target, run.findings[0].summary)
             else:

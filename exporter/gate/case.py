@@ -1,7 +1,7 @@
 """What all judging of one pool shares: the inputs by name, the decisions that still count, and ways to say an item."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from exporter.assignment import ProbeSpec
 from exporter.gate.decisions import Decision, DecisionKind
@@ -22,7 +22,7 @@ OPENED = {
 class Case:
     """One pool before the gate. ``decisions`` are those that have not expired, not-applicable ones first.
 
-    ``pod_digest`` is as what its test pods are planned.
+    ``pod_digest`` is as what its test pods are planned, ``test_digests`` its tests, by their ids.
     """
 
     inputs: GateInputs
@@ -30,6 +30,11 @@ class Case:
     nodes: Mapping[str, GateNode]
     decisions: tuple[Decision, ...]
     pod_digest: str = ""
+    test_digests: Mapping[str, str] = field(default_factory=dict)
+
+    def planned_as(self, test: ProbeSpec) -> str:
+        """Return as what one of the pool's tests is planned, empty where that is not known."""
+        return self.test_digests.get(test.id, "")
 
     def decision(self, probe: str, node: str, device: str = "") -> Decision | None:
         """Return the decision that speaks of this probe on this node, or of a finding on this device of it."""

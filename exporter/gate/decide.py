@@ -17,6 +17,7 @@ from exporter.gate.path_checks import PathCase
 from exporter.gate.path_verdicts import path_verdicts
 from exporter.gate.verdict import Blockers, PoolVerdict, Verdict
 from exporter.plan import Pool
+from exporter.plan.digest_of_test import digests_of_tests
 from exporter.plan.pod_digest import pod_digest
 
 
@@ -73,7 +74,8 @@ def _case(inputs: GateInputs, pool: Pool, decisions: tuple[Decision, ...]) -> Ca
     """A node that the plan names is there, whether or not anybody has heard of it."""
     named = {name: GateNode(name, pool.name, MemberState.MISSING) for name in pool.nodes.names}
     given = {node.name: node for node in inputs.nodes if node.pool == pool.name and (not named or node.name in named)}
-    return Case(inputs, pool, dict(sorted({**named, **given}.items())), decisions, pod_digest(pool))
+    nodes = dict(sorted({**named, **given}.items()))
+    return Case(inputs, pool, nodes, decisions, pod_digest(pool), digests_of_tests(pool))
 
 
 def _tests(case: Case) -> Tests:

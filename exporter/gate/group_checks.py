@@ -84,7 +84,7 @@ class GroupCase:
         return self.counting[spec.id]
 
     def _stale(self, spec: ProbeSpec, result: GroupResult) -> str:
-        return stale_because(result.record, spec, result.nodes, self.case.inputs)
+        return stale_because(result.record, spec, result.nodes, self.case.inputs, planned_as=self.case.planned_as(spec))
 
     def _left_out(self, spec: ProbeSpec, result: GroupResult, node: str) -> str:
         """Say why a fault of this group does not count for this node, empty when it does."""

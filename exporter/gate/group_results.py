@@ -52,6 +52,11 @@ def is_of_group(target: str) -> bool:
     return MARK in target
 
 
+def is_of_test(target: str) -> bool:
+    """Whether a run's target is a path or a group: the gate's own tests have no others."""
+    return ">" in target or is_of_group(target)
+
+
 def group_results(records: Mapping[Key, Record]) -> GroupResults:
     """Return the results of all collective tests, by probe and id."""
     found: dict[tuple[str, str], list[GroupResult]] = {}

@@ -56,7 +56,7 @@ def _items(case: Case, spec: ProbeSpec, node: str) -> Iterator[Item]:
     if record is None:
         yield case.absent(spec, node, CheckStatus.MISSING, "no_result", f"{spec.id}: no result of {node}, one wanted")
         return
-    if why := stale_because(record, spec, (node,), case.inputs, pod_digest=case.pod_digest):
+    if why := stale_because(record, spec, (node,), case.inputs, planned_as=case.pod_digest):
         yield case.absent(spec, node, CheckStatus.STALE, "stale", f"{spec.id}: {why}")
         return
     if doubt := _doubt(case, record):

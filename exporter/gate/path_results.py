@@ -62,7 +62,7 @@ def _items(case: Case, spec: ProbeSpec, path: GatePath) -> Iterator[Item]:
     if record is None:
         sentence = f"{spec.id}: {target} not tested yet, a result wanted"
         yield case.absent(spec, target, CheckStatus.MISSING, "no_result", sentence)
-    elif why := stale_because(record, spec, (path.client, path.server), case.inputs):
+    elif why := stale_because(record, spec, (path.client, path.server), case.inputs, planned_as=case.planned_as(spec)):
         yield case.absent(spec, target, CheckStatus.STALE, "stale", f"{spec.id}: {target}: {why}")
     else:
         if not record.run.findings or _is_in_doubt(record):

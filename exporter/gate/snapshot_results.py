@@ -82,7 +82,7 @@ def _run(record: Record) -> dict[str, Any]:
         "outcome": run.outcome,
         "boot_id": run.boot_id,
         "plan_sha256": run.plan_digest,
-        "test_pod_sha256": record.pod_digest,
+        "planned_as_sha256": record.planned_as,
         "program_version": run.program_version,
         "targets": [
             {

@@ -4,34 +4,38 @@ from collections.abc import Iterable
 
 from exporter.assignment import ProbeSpec
 from exporter.gate.changes import BOOT
+from exporter.gate.group_results import is_of_test
 from exporter.gate.inputs import GateInputs
 from exporter.ledger import Record
 
 CLOCK_SLACK_SECONDS = 60.0
 SHOWN_DIGITS = 12
+_EDITED_POD = "test pod with another template or other probes"
+_EDITED_TEST = "test with other settings, targets, groups or ends"
 
 
 def stale_because(
-    record: Record, spec: ProbeSpec, nodes: Iterable[str], inputs: GateInputs, *, pod_digest: str = ""
+    record: Record, spec: ProbeSpec, nodes: Iterable[str], inputs: GateInputs, *, planned_as: str = ""
 ) -> str:
     """Say why the record does not count any more, empty while it does. ``nodes`` are those it depends on.
 
-    ``pod_digest`` is as what the pool's test pods are planned now.
+    ``planned_as`` is as what the pool's test pods, or the test itself, are planned now.
     """
     run = record.run
     assert inputs.plan is not None
-    if not record.is_as_planned(inputs.plan.digest, pod_digest):
-        return _planned_otherwise(record, inputs.plan.digest, pod_digest)
+    if not record.is_as_planned(inputs.plan.digest, planned_as):
+        return _planned_otherwise(record, inputs.plan.digest, planned_as)
     if not compatible(run.program_version, inputs.program_version):
         return f"program version {run.program_version} found, one like {inputs.program_version} wanted"
     changes = (_changed(record, node, inputs) for node in nodes)
     return next((change for change in changes if change), "") or _too_old(record, spec, inputs.now)
 
 
-def _planned_otherwise(record: Record, plan_digest: str, pod_digest: str) -> str:
-    if record.pod_digest and pod_digest:
-        found, wanted = record.pod_digest[:SHOWN_DIGITS], pod_digest[:SHOWN_DIGITS]
-        return f"test pod with another template or other probes ({found}) found, one as planned now ({wanted}) wanted"
+def _planned_otherwise(record: Record, plan_digest: str, planned_as: str) -> str:
+    if record.planned_as and planned_as:
+        found, wanted = record.planned_as[:SHOWN_DIGITS], planned_as[:SHOWN_DIGITS]
+        edited = _EDITED_TEST if is_of_test(record.run.target) else _EDITED_POD
+        return f"{edited} ({found}) found, one as planned now ({wanted}) wanted"
     found = record.run.plan_digest[:SHOWN_DIGITS] or "none"
     return f"plan changed from {found} to {plan_digest[:SHOWN_DIGITS]}, a run under the new one wanted"
 

@@ -65,6 +65,11 @@ def fresh_of(pods: PlannedPods) -> float:
     return FRESH_INTERVALS * pods.every_seconds + pods.limit_seconds
 
 
+def longest_test_seconds(pool: Pool) -> float:
+    """How long a test between the pool's pods may last, in seconds."""
+    return max((spec.limit_seconds for spec in pool.tests), default=0.0)
+
+
 def read_pods(given: object, place: Place, base: Path | None) -> tuple[PlannedPods | None, list[Mistake]]:
     """Return the template that ``test_pods`` names, beside its mistakes; the other keys are the schema's.
 
@@ -90,6 +95,9 @@ def pods_contradictions(pool: Pool, place: Place) -> Iterator[Mistake]:
     if pods.every_seconds < pods.limit_seconds:
         found = f"{pods.every_seconds:g} s found with a limit of {pods.limit_seconds:g} s"
         yield Mistake((*place, "every"), f"{found}, at least that wanted: one pod ends before the next begins")
+    if 0 < pods.hold_seconds < longest_test_seconds(pool):
+        found = f"{pods.hold_seconds:g} s found beside a test of up to {longest_test_seconds(pool):g} s"
+        yield Mistake((*place, "hold"), f"{found}, at least that wanted: a pod stays until a test has ended")
     if pool.tests and (pods.at_once < 2 or not pods.hold_seconds):
         found = f"at_once {pods.at_once} and hold {pods.hold_seconds:g} s found beside tests"
         yield Mistake(place, f"{found}, at least 2 and a time wanted: a path needs a pod at each end")

@@ -19,7 +19,7 @@ from exporter.ledger import Ledger
 from exporter.observe import RunContext
 from exporter.plan import Plan, PlannedPods, Pool
 from exporter.plan.pod_digest import pod_digest
-from exporter.plan.pods import POD_PROBE, fresh_of
+from exporter.plan.pods import POD_PROBE, fresh_of, longest_test_seconds
 from exporter.pods.api import PodsApi
 from exporter.pods.course import Patience
 from exporter.pods.due import due_nodes, free_nodes
@@ -65,6 +65,7 @@ class _There:
     digest: str
     task: asyncio.Task[None]
     pod: OnePod | None = None
+    longest_test_seconds: float = 0.0
 
 
 class PodTests:
@@ -105,10 +106,16 @@ class PodTests:
         return self._leftovers.problem
 
     def client(self, node: str) -> NodeClient | None:
-        """Return who asks the pod on that node; None where none has told all that its own probes found."""
-        pod = self._pods.get(node)
-        is_ready = pod is not None and pod.course is not None and pod.course.reported_at is not None
-        return pod.client if pod and is_ready else None
+        """Return who asks the pod on that node; None where none can be the end of a test that begins now.
+
+        It first tells all that its own probes found, and no test begins that may last longer than the pod.
+        """
+        there = self._there.get(node)
+        pod = there.pod if there else None
+        if there is None or pod is None or pod.course is None or pod.course.reported_at is None:
+            return None
+        left_seconds = pod.course.reported_at + pod.hold_seconds - pod.course.waited
+        return pod.client if left_seconds >= there.longest_test_seconds else None
 
     def serves(self, node: str) -> bool:
         """Whether the ends of that node's tests are pods, and never its agent."""
@@ -188,7 +195,7 @@ class PodTests:
             changed=self._reassign,
         )
         task = tasks.create_task(self._one(pod, pool, pods, moment), name=f"test pod on {node}")
-        self._there[node] = _There(pool.name, moment.plan.digest, task, pod)
+        self._there[node] = _There(pool.name, moment.plan.digest, task, pod, longest_test_seconds(pool))
         task.add_done_callback(lambda _: self._forget(node))
 
     async def _one(self, pod: OnePod, pool: Pool, pods: PlannedPods, moment: Moment) -> None:
@@ -198,7 +205,7 @@ class PodTests:
         context = RunContext(pod.node, VANTAGE, moment.plan.digest, "", __version__)
         life, before = replace(life, known=frozenset(known)), self._ledger.get((POD_PROBE, POD_PROBE, pod.node))
         run = outcome_run(life, before, pods, context, (started, self._clock.now()))
-        self._ledger.put(run, fresh_seconds=fresh_of(pods), pool=pool.name, pod_digest=pod_digest(pool))
+        self._ledger.put(run, fresh_seconds=fresh_of(pods), pool=pool.name, planned_as=pod_digest(pool))
 
     def _work_of(self, node: str) -> Callable[[], Assignment | None]:
         def work() -> Assignment | None:

@@ -99,13 +99,13 @@ async def test_what_pods_of_another_template_were_given_is_nobodys_any_more_and_
     ledger, hand
 ):
     allocations = PodAllocations(ledger, lambda: None)
-    ledger.put(pod_run("g0"), fresh_seconds=60, pod_digest="old")
+    ledger.put(pod_run("g0"), fresh_seconds=60, planned_as="old")
     hand.seconds += 5
-    ledger.put(pod_run("g1", digest="plan-2"), fresh_seconds=60, pod_digest="old")
+    ledger.put(pod_run("g1", digest="plan-2"), fresh_seconds=60, planned_as="old")
     assert len(allocations.of(["a"], ["plan-3", "old"])["a", "placement.allocated"].seen) == 2, "of the same template"
     assert allocations.of(["a"], ["plan-2", "new"]) == {}
     hand.seconds += 5
-    ledger.put(pod_run("g1", digest="plan-3"), fresh_seconds=60, pod_digest="new")
+    ledger.put(pod_run("g1", digest="plan-3"), fresh_seconds=60, planned_as="new")
     seen = SeenAllocation(1_010.0, ("g1",), ("h0",))
     assert allocations.of(["a"], ["plan-3", "new"]) == place(replace(sample(seen), plan_digest="new"))
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from exporter.assignment import ProbeSpec
 from exporter.fabric.group_outlook import COMES_FIRST, GroupOutlook
@@ -11,6 +12,7 @@ from exporter.fabric.outlook import Situation
 from exporter.gate.group_results import facts_of_group
 from exporter.ledger import Record
 from exporter.plan import GroupTest, Nodes, Plan, PlannedGroups, Pool
+from exporter.plan.digest_of_test import digest_of_test
 from exporter.settings import KnownMember
 from probes import End, Finding, Run, Status, Subject
 
@@ -100,3 +102,18 @@ def test_a_result_under_another_plan_counts_as_none():
     made = outlook(record("ab", "pass", 10), record("cd", "pass", 10))
     other = replace(made, plan=replace(made.plan, digest="another"))
     assert (made.waiting(frozenset()), len(other.waiting(frozenset()))) == ([], 2)
+
+
+def test_an_edit_beside_the_test_leaves_its_groups_and_one_of_it_or_of_their_size_makes_them_due():
+    made = outlook(record("ab", "pass", 10), record("cd", "pass", 10))
+    (pool,) = made.plan.pools
+    stamped = {key: structs.replace(one, planned_as=digest_of_test(pool, SPEC)) for key, one in made.records.items()}
+
+    def due(test: GroupTest) -> int:
+        plan = replace(made.plan, pools=(replace(pool, group_tests=(test,)),), digest="another")
+        return len(replace(made, plan=plan, records=stamped).waiting(frozenset()))
+
+    groups = pool.group_tests[0].groups
+    assert due(pool.group_tests[0]) == 0
+    assert due(GroupTest(structs.replace(SPEC, settings={"message": 8}), groups)) == 2
+    assert due(GroupTest(SPEC, replace(groups, nodes_per_group=4))) == 1

@@ -123,12 +123,12 @@ async def test_records_arrive_as_the_node_judged_them_with_the_age_that_they_had
 async def test_as_what_a_pod_was_planned_is_for_the_gate_to_say_and_not_for_the_pod_or_a_nodes_agent(
     fake: FakeNode, gate: Gate
 ):
-    fake.ledger.put(run(), pod_digest="claimed")
-    assert [record.pod_digest for record in await gate.receive()] == [""]
+    fake.ledger.put(run(), planned_as="claimed")
+    assert [record.planned_as for record in await gate.receive()] == [""]
     gate.follower.pod_digest = "planned"
     seq = gate.ledger.seq
-    fake.ledger.put(run(), pod_digest="claimed")
-    assert [record.pod_digest for record in await gate.ledger.after(seq, 5)] == ["planned"]
+    fake.ledger.put(run(), planned_as="claimed")
+    assert [record.planned_as for record in await gate.ledger.after(seq, 5)] == ["planned"]
 
 
 async def test_a_node_is_given_its_assignment_and_again_only_when_it_changes(fake: FakeNode, gate: Gate):

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import msgspec
+import pytest
+
 from exporter.assignment import Budget, ProbeSpec
 from exporter.evidence import EvidenceStore
 from exporter.fabric.expected import ExpectedPath, PathEnd
@@ -11,8 +14,10 @@ from exporter.fabric.rounds import Cycle, Fabric, Result
 from exporter.fabric.samples import Samples
 from exporter.ledger import Ledger
 from exporter.plan import Nodes, PathMode, Plan, Pool, Review
+from exporter.plan.digest_of_test import digest_of_test
 from exporter.settings import KnownMember
 from probes import Finding, Run, Status, Subject
+from probes._targets import Target
 
 NOW = 1_800_000_000.0
 PING = ProbeSpec("connectivity.ping_pong", "ping", {"hcas": {"name": "c", "devices": ["rxe0"]}}, every_seconds=60.0)
@@ -47,8 +52,8 @@ def test_results_are_sorted_out_by_test_and_host_runs_are_none_of_them():
     results = ResultsByTest().of(ledger.latest())
     assert results == {
         (PING.probe, PING.id): {
-            AB.target: (Result(NOW, Status.PASS), "d"),
-            BA.target: (Result(NOW, Status.FAIL), "other"),
+            AB.target: (Result(NOW, Status.PASS), ledger.get((PING.probe, PING.id, AB.target))),
+            BA.target: (Result(NOW, Status.FAIL), ledger.get((PING.probe, PING.id, BA.target))),
         }
     }
     assert connected_targets(results) == {AB.target}
@@ -58,14 +63,35 @@ def test_a_newer_run_of_a_path_replaces_what_was_known_of_it():
     ledger, results = ledger_of((AB.target, Status.PASS, "d")), ResultsByTest()
     results.of(ledger.latest())
     failed = Finding(Subject("a"), Status.FAIL, "x", "y")
-    ledger.put(Run(PING.probe, PING.id, AB.target, "host", (failed,), NOW, NOW, "d", "boot", "0.1"))
-    assert results.of(ledger.latest())[PING.probe, PING.id][AB.target] == (Result(NOW, Status.FAIL, "x"), "d")
+    newer = ledger.put(Run(PING.probe, PING.id, AB.target, "host", (failed,), NOW, NOW, "d", "boot", "0.1"))
+    assert results.of(ledger.latest())[PING.probe, PING.id][AB.target] == (Result(NOW, Status.FAIL, "x"), newer)
 
 
 def test_what_was_never_tested_under_this_plan_waits_and_what_passed_does_not():
     looked = outlook(ledger_of((AB.target, Status.PASS, "d"), (BA.target, Status.PASS, "another plan")))
     assert [one.paths for one in looked.waiting(frozenset())] == [(BA,)]
     assert [one.paths for one in looked.waiting(frozenset({("ping", BA.target)}))] == [()]
+
+
+@pytest.mark.parametrize(
+    ("edit", "due"),
+    [
+        ({"every_seconds": 70.0}, ()),
+        ({"fresh_seconds": 500.0}, ()),
+        ({"limit_seconds": 20.0}, (AB, BA)),
+        ({"settings": {"hcas": {"name": "c", "devices": ["rxe0"], "any_namespace": True}}}, (AB, BA)),
+        ({"targets": (Target("bandwidth", at_least=1.0, source="ana"),)}, (AB, BA)),
+    ],
+)
+def test_a_path_is_due_at_once_after_an_edit_of_its_own_test_and_not_after_one_beside_it(edit, due):
+    ledger = Ledger(None, EvidenceStore(None), lambda: NOW)
+    for path in (AB, BA):
+        passed = Finding(Subject(path.target[0]), Status.PASS, "", "as planned")
+        run = Run(PING.probe, PING.id, path.target, "host", (passed,), NOW, NOW, "d", "boot", "0.1")
+        ledger.put(run, planned_as=digest_of_test(POOL, PING))
+    edited = replace(POOL, tests=(msgspec.structs.replace(PING, **edit),))
+    looked = replace(outlook(ledger), plan=replace(PLAN, pools=(edited,), digest="edited"))
+    assert [one.paths for one in looked.waiting(frozenset())] == [due]
 
 
 def test_a_result_that_a_change_made_stale_is_due():

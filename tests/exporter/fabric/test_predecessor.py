@@ -92,7 +92,7 @@ async def test_what_was_heard_is_put_in_with_its_age_and_the_cycle_with_it(clock
     assert following.hand_over(ledger) == 1
     (kept,) = ledger.latest().values()
     assert (kept.run.target, kept.received, kept.fresh_seconds, kept.pool) == (PATH, NOW - 100, 3600.0, "h100")
-    assert kept.pod_digest == "as-planned", "or each takeover would make test pods anew"
+    assert kept.planned_as == "as-planned", "or each takeover would make test pods anew"
     assert ledger.tokens == {"cycle_number": 4.0}
     assert following.hand_over(ledger) == 0
 

@@ -11,6 +11,8 @@ from exporter.evidence import EvidenceStore
 from exporter.fabric.runs import keep_run, run_path
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
+from exporter.plan import Nodes, Pool
+from exporter.plan.digest_of_test import digest_of_test
 from probes import Finding, Measured, ProbeError, Run, Status, Subject
 from probes._endpoint import Path, Refused, Unreachable
 from probes._targets import Target
@@ -22,6 +24,7 @@ SPEC = ProbeSpec(
     limit_seconds=5,
     targets=(Target("bandwidth", "acceptance run", at_least=40e9),),
 )
+POOL = Pool("h100", Nodes(("node-a", "node-b")), tests=(SPEC,))
 CONTEXT = RunContext("gate", "host", "digest", "boot", "0.1")
 SUBJECT = Subject("node-a", "mlx5_0", peer="node-b", peer_device="mlx5_1")
 PASSED = Finding(SUBJECT, Status.PASS, "", "fine", measured=(Measured("bandwidth", 45e9),))
@@ -102,21 +105,22 @@ async def test_a_run_over_its_limit_is_ended_and_unknown(clock: Any):
 
 async def test_a_kept_run_is_held_against_its_targets(clock: Any):
     ledger, deferrals = Ledger(None, EvidenceStore(None), clock), Counter[str]()
-    record = keep_run(whole(PASSED, "done"), SPEC, ledger, deferrals, pool="h100")
+    record = keep_run(whole(PASSED, "done"), SPEC, ledger, deferrals, pool=POOL)
     assert record is not None
-    assert (record.run.findings, record.fresh_seconds, record.pool, record.judged[0].ratio) == (
+    assert (record.run.findings, record.fresh_seconds, record.pool, record.judged[0].ratio, record.planned_as) == (
         (PASSED,),
         100,
         "h100",
         45 / 40,
+        digest_of_test(POOL, SPEC),
     )
     assert deferrals == {}
 
 
 async def test_a_deferred_run_replaces_nothing_and_is_counted(clock: Any):
     ledger, deferrals = Ledger(None, EvidenceStore(None), clock), Counter[str]()
-    good = keep_run(whole(PASSED, "done"), SPEC, ledger, deferrals, pool="h100")
-    assert keep_run(whole(unknown("port_busy", "busy"), "deferred"), SPEC, ledger, deferrals, pool="h100") is None
+    good = keep_run(whole(PASSED, "done"), SPEC, ledger, deferrals, pool=POOL)
+    assert keep_run(whole(unknown("port_busy", "busy"), "deferred"), SPEC, ledger, deferrals, pool=POOL) is None
     assert good is not None
     assert ledger.latest() == {good.key: good}
     assert deferrals == {"port_busy": 1}

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import pytest
 
 from exporter.assignment import Budget, Claim, ProbeSpec
@@ -205,11 +206,20 @@ async def test_a_node_that_changed_is_tested_again_at_once():
         assert {target: after[target] - before[target] for target in before} == dict.fromkeys(before, 100)
 
 
-async def test_another_plan_is_tested_at_once():
+@pytest.mark.parametrize(
+    ("test", "tested_under"),
+    [
+        (PING, "digest-1"),
+        (msgspec.structs.replace(PING, settings={"hcas": HCAS, "messages": 7}), "digest-2"),
+    ],
+    ids=["beside the test", "of the test"],
+)
+async def test_an_edit_of_a_test_runs_it_at_once_and_one_beside_it_does_not(test, tested_under):
     async with running(World()) as world:
-        world.situation = replace(READY_SITUATION, plan=replace(PLAN, digest="digest-2"))
+        plan = replace(PLAN, pools=(replace(PLAN.pools[0], tests=(test,)),), digest="digest-2")
+        world.situation = replace(READY_SITUATION, plan=plan)
         await world.look()
-        assert {record.run.plan_digest for record in world.ledger.latest().values()} == {"digest-2"}
+        assert {record.run.plan_digest for record in world.ledger.latest().values()} == {tested_under}
 
 
 async def test_pausing_ends_the_running_test_and_frees_its_nodes():

@@ -97,10 +97,10 @@ class World:
         target = path_between(client, server).target
         self.put(Run(probe, probe, target, "host", found, 0.0, 1.0, self.digest, "boot-gate", "0.1.0"), **more)
 
-    def put(self, run: Run, *, received: float | None = None, pod_digest: str = "", **changes: object) -> None:
+    def put(self, run: Run, *, received: float | None = None, planned_as: str = "", **changes: object) -> None:
         run = replace(run, **changes)
         at = self.now - 10 if received is None else received
-        record = Record(len(self.records) + 1, at, run, (), 300.0, "p", pod_digest)
+        record = Record(len(self.records) + 1, at, run, (), 300.0, "p", planned_as)
         self.records[record.key] = record
 
     def drop(self, probe: str) -> None:

@@ -354,8 +354,8 @@ def test_what_a_pod_of_another_template_showed_is_stale_and_what_one_of_this_sho
     world.probes += [ProbeSpec(probe, probe, fresh_seconds=300.0) for probe in more]
     made_of = pod_digest(world.plan().pools[0])
     for probe in [*registry.checks()["access"].required, *registry.checks()["runtime"].required, more[1]]:
-        world.host(probe, "a", id=f"{probe}@pod", vantage="pod", pod_digest=made_of)
-    world.host("resources.test_pod", "a", vantage="api", pod_digest=made_of)
+        world.host(probe, "a", id=f"{probe}@pod", vantage="pod", planned_as=made_of)
+    world.host("resources.test_pod", "a", vantage="api", planned_as=made_of)
     # A run under a plan of which the pod's part was the same.
     world.digest = "digest-2"
     pod_checks = ("access", "runtime")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from exporter.assignment import ProbeSpec
 from exporter.fabric.groups import group_of
@@ -12,6 +13,7 @@ from exporter.gate.group_results import facts_of_group
 from exporter.gate.inputs import GateGroup, MemberState
 from exporter.gate.snapshot import Taking, take_snapshot
 from exporter.plan import GroupTest, PlannedGroups
+from exporter.plan.digest_of_test import digest_of_test
 from probes import End, Finding, Run, Status, Subject
 
 PROBE = "transfers.collectives"
@@ -130,6 +132,18 @@ def test_a_stale_fault_does_not_hold_a_node_that_has_proved_itself_since(groups)
 
 def test_a_run_under_another_plan_is_stale(groups):
     assert groups("a", "b").saw("ab", plan_digest="old").item("a")[:2] == ("stale", "stale")
+
+
+def test_a_group_counts_under_another_plan_while_its_own_test_is_planned_the_same(groups):
+    cluster = groups("a", "b")
+    planned = digest_of_test(cluster.world.plan().pools[0], SPEC)
+    cluster.saw("ab", planned_as=planned, plan_digest="old")
+    assert cluster.item("a")[:2] == ("pass", "")
+    edited = structs.replace(SPEC, settings={"message": 2**20})
+    cluster.world.group_tests = (GroupTest(edited, PlannedGroups(8, nodes_per_group=2)),)
+    found, wanted = planned[:12], digest_of_test(cluster.world.plan().pools[0], edited)[:12]
+    why = f"test with other settings, targets, groups or ends ({found}) found, one as planned now ({wanted}) wanted"
+    assert cluster.item("a") == ("stale", "stale", f"ar: a+b: {why}")
 
 
 def test_a_node_whose_earlier_checks_are_shut_waits_for_them(groups):

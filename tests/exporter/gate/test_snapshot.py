@@ -87,7 +87,7 @@ def test_a_result_is_kept_with_its_run_and_its_outputs_by_digest(taken):
             "outcome": "done",
             "boot_id": "boot-b",
             "plan_sha256": "digest-1",
-            "test_pod_sha256": "",
+            "planned_as_sha256": "",
             "program_version": "0.1.0",
             "targets": [],
         },

@@ -36,9 +36,9 @@ def mistakes(*given, **more):
 
 
 def test_the_template_is_plain_data_and_what_becomes_of_its_pods_is_planned_with_it(modules):
-    (pool,) = plan(modules, more=', hold: 1m, at_once: 2, labels: {team: "a"}').pools
+    (pool,) = plan(modules, more=', hold: 3m, at_once: 2, labels: {team: "a"}').pools
     template = {"spec": {"containers": [{"name": "train", "image": "workload"}]}}
-    assert pool.test_pods == PlannedPods("training", template, {"team": "a"}, 3600.0, 600.0, 60.0, 2)
+    assert pool.test_pods == PlannedPods("training", template, {"team": "a"}, 3600.0, 600.0, 180.0, 2)
     assert pool.probes[-1] == outcome_spec(pool.test_pods)
     assert pool.probes[-1] == ProbeSpec("resources.test_pod", "resources.test_pod", {}, 3600.0, 7800.0, 600.0)
 
@@ -88,7 +88,7 @@ def test_what_makes_a_test_pod_and_what_it_is_asked_has_a_digest(modules, before
     ("before", "after"),
     [
         ("at_once: 2", "at_once: 3"),
-        ("hold: 1m", "hold: 2m"),
+        ("hold: 3m", "hold: 4m"),
         ("every: 1h", "every: 2h"),
         ("fresh: 10m", "fresh: 20m"),
         ("cluster: lab", "cluster: other"),
@@ -97,7 +97,7 @@ def test_what_makes_a_test_pod_and_what_it_is_asked_has_a_digest(modules, before
 )
 def test_what_else_a_plan_says_is_not_in_the_digest_of_its_test_pods(modules, before, after):
     targets = ", targets: [{metric: bandwidth, at_least: 200Gbit/s, source: ana}]}]"
-    text = (PLAN + PODS) % (INLINE, ", at_once: 2, hold: 1m") + TESTS.replace("}]", targets) + PATHS
+    text = (PLAN + PODS) % (INLINE, ", at_once: 2, hold: 3m") + TESTS.replace("}]", targets) + PATHS
     assert before in text
     assert digest(modules, text.replace(before, after)) == digest(modules, text)
 
@@ -153,7 +153,7 @@ def test_tests_between_pods_need_two_of_them_at_a_time(modules):
         "line 9: pools[0].test_pods: at_once 1 and hold 0 s found beside tests, at least 2 and a time wanted: "
         "a path needs a pod at each end"
     )
-    assert plan(modules, more=", at_once: 2, hold: 1m", rest=TESTS + PATHS).pools[0].test_pods.at_once == 2
+    assert plan(modules, more=", at_once: 2, hold: 3m", rest=TESTS + PATHS).pools[0].test_pods.at_once == 2
 
 
 def test_what_a_pod_was_given_is_told_by_pods_alone_and_what_the_api_tells_by_the_gate():
@@ -163,3 +163,9 @@ def test_what_a_pod_was_given_is_told_by_pods_alone_and_what_the_api_tells_by_th
     assert [spec.probe for spec in pod_specs(pool)] == ["placement.allocated"]
     assert [spec.probe for spec in agent_specs(pool)] == ["access.addresses", "resources.test_pod"]
     assert agent_specs(replace(pool, test_pods=None)) == pool.probes
+
+
+def test_a_pod_stays_as_long_as_a_test_may_last(modules):
+    wanted = "hold: 60 s found beside a test of up to 120 s, at least that wanted: a pod stays until a test has ended"
+    found = mistakes(modules, more=", at_once: 2, hold: 1m", rest=TESTS + PATHS)
+    assert found == (f"line 9: pools[0].test_pods.{wanted}",)

@@ -29,8 +29,8 @@ def run(node, status=Status.PASS, vantage="api", run_id="resources.test_pod"):
     return Run("resources.test_pod", run_id, node, vantage, (finding,), 0.0, 0.0, "d", "", "0.1.0")
 
 
-def record(node, age, status=Status.PASS, pod_digest=""):
-    found = Record(1, NOW - age, run(node, status), pod_digest=pod_digest)
+def record(node, age, status=Status.PASS, planned_as=""):
+    found = Record(1, NOW - age, run(node, status), planned_as=planned_as)
     return {("resources.test_pod", "resources.test_pod", node): found}
 
 
@@ -58,7 +58,7 @@ def edited(records, **pods):
 
 
 def test_a_pod_is_due_at_once_where_the_last_one_was_of_another_template_and_not_where_the_plan_changed_beside_it():
-    records = {**record("a", 5, pod_digest=pod_digest(POOL)), **record("b", 9, Status.FAIL, pod_digest(POOL))}
+    records = {**record("a", 5, planned_as=pod_digest(POOL)), **record("b", 9, Status.FAIL, pod_digest(POOL))}
     assert edited(records, every_seconds=7200.0, hold_seconds=60.0, at_once=4) == []
     assert edited(records, template={"spec": {"containers": [{"name": "train", "image": "other"}]}}) == ["b", "a"]
 

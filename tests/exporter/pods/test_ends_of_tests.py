@@ -94,8 +94,11 @@ def test_paths_are_tested_between_pods_once_both_are_there_and_never_between_age
     gate.start()
     first, second = (kubelet.bound(name) for name in two_nodes)
     kubelet.start(first, "127.0.0.4")
-    gate.until(lambda: b'rdma_gate_tests_deferred_total{node="gate",reason="no_test_pod"}' in gate.get("/metrics"))
+    told = f'findings{{id="access.ports@pod",node="{two_nodes[0]}"'.encode()
+    gate.until(lambda: told in gate.get("/metrics"))
     assert paths_with_results(gate) == set()
+    # A path without both pods is not due, and so nothing is put off.
+    assert b"no_test_pod" not in gate.get("/metrics")
 
     kubelet.start(second, "127.0.0.5")
 
