@@ -80,11 +80,11 @@ class Api:
         return answer.body
 
 
-def until(holds: Callable[[], T]) -> T:
-    """Look again and again until it is true, and return it; AssertionError after LIMIT_SECONDS."""
-    deadline = time.monotonic() + LIMIT_SECONDS
+def until(holds: Callable[[], T], limit_seconds: float = LIMIT_SECONDS) -> T:
+    """Look again and again until it is true, and return it; AssertionError after the limit."""
+    deadline = time.monotonic() + limit_seconds
     while not (found := holds()):
-        assert time.monotonic() < deadline, f"{found!r} found, still not what was wanted after {LIMIT_SECONDS:g} s"
+        assert time.monotonic() < deadline, f"{found!r} found, still not what was wanted after {limit_seconds:g} s"
         time.sleep(POLL_SECONDS)
     return found
 

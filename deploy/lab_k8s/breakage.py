@@ -25,6 +25,8 @@ KILL_LOOP = "while :; do pkill -KILL -x k8s-rdma-shared || true; sleep 1; done"
 FROZEN = "pkill -{signal} -f '^/opt/rdma-gate/bin/python /opt/rdma-gate/bin/rdma-gate serve --config /etc/rdma-gate'"
 TEST_PODS = f"{CORE}/{WORKLOADS}/pods?labelSelector=rdma-gate.io/owner"
 HOLDER = f"{CORE}/{WORKLOADS}/pods/holder"
+GATE = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/rdma-gate"
+HEARING_SECONDS, START_LIMIT_SECONDS = 30.0, 300.0
 SMALL_MEMLOCK_BYTES = str(64 << 10)
 
 
@@ -129,19 +131,26 @@ def ask_unequally(cluster: Cluster) -> None:
 
 def use_bare_image(cluster: Cluster) -> None:
     """An image that was built without any RDMA library."""
-    job = yaml.safe_load(plan_files()["job.yaml"])
-    job["spec"]["template"]["spec"]["containers"][0]["image"] = images.WORKLOAD
-    _put_template(cluster, yaml.safe_dump(job))
+    _change_container(cluster, {"image": images.WORKLOAD})
 
 
 def ask_as_planned(cluster: Cluster) -> None:
-    """The manifest as it is in this checkout."""
+    """The manifest as it is in this checkout; what pods of it told counts again."""
     _put_template(cluster, plan_files()["job.yaml"])
 
 
 def _ask(cluster: Cluster, resources: dict[str, Any]) -> None:
+    _change_container(cluster, {"resources": resources})
+
+
+def _have_new_pods(cluster: Cluster) -> None:
+    """A template that differs in nothing that matters brings new test pods at once."""
+    _change_container(cluster, {"env": [{"name": "AGAIN", "value": str(time.time())}]})
+
+
+def _change_container(cluster: Cluster, changed: dict[str, Any]) -> None:
     job = yaml.safe_load(plan_files()["job.yaml"])
-    job["spec"]["template"]["spec"]["containers"][0]["resources"] = resources
+    job["spec"]["template"]["spec"]["containers"][0] |= changed
     _put_template(cluster, yaml.safe_dump(job))
 
 
@@ -174,11 +183,13 @@ def let_go(cluster: Cluster) -> None:
 def restrict(cluster: Cluster) -> None:
     """Enforce the strictest Pod Security level in the workload's namespace."""
     _enforce(cluster, "restricted")
+    _have_new_pods(cluster)
 
 
 def allow(cluster: Cluster) -> None:
     """As it was."""
     _enforce(cluster, "baseline")
+    ask_as_planned(cluster)
 
 
 def _enforce(cluster: Cluster, level: str) -> None:
@@ -189,11 +200,13 @@ def _enforce(cluster: Cluster, level: str) -> None:
 def shrink_memlock(cluster: Cluster) -> None:
     """Start containerd with a small limit, which every pod that it starts from now on inherits."""
     _restart_containerd(cluster, SMALL_MEMLOCK_BYTES)
+    _have_new_pods(cluster)
 
 
 def restore_memlock(cluster: Cluster) -> None:
     """Without a limit again."""
     _restart_containerd(cluster, furnishing.UNLIMITED)
+    ask_as_planned(cluster)
 
 
 def _restart_containerd(cluster: Cluster, memlock: str) -> None:
@@ -218,8 +231,9 @@ def _schedulable(cluster: Cluster, *, unschedulable: bool) -> None:
 
 
 def evict(cluster: Cluster) -> None:
-    """Evict the next test pod that runs on the machine and has not reported yet."""
-    name = until(lambda: _young_test_pod(cluster))
+    """Evict a new test pod on the machine that has not reported yet."""
+    _have_new_pods(cluster)
+    name = until(lambda: _young_test_pod(cluster), START_LIMIT_SECONDS)
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": WORKLOADS}}
     cluster.api.post(f"{CORE}/{WORKLOADS}/pods/{name}/eviction", eviction)
 
@@ -243,15 +257,28 @@ def continue_api(cluster: Cluster) -> None:
     time.sleep(1)
 
 
+def start_second_gate(cluster: Cluster) -> None:
+    """A second gate, which waits for the Lease. From the start it would only slow the machines down."""
+    _gates(cluster, 2)
+    until(lambda: cluster.api.get(GATE)["status"].get("readyReplicas") == 2, START_LIMIT_SECONDS)
+    # It has to hear from the leading one what it is to go on with.
+    time.sleep(HEARING_SECONDS)
+
+
 def freeze_leader(cluster: Cluster) -> None:
     """Stop the process of the gate that leads; it holds its Lease and does not know that time passes."""
     _run(cluster.lab.node(leader_node(cluster)), FROZEN.format(signal="STOP"))
 
 
 def thaw(cluster: Cluster) -> None:
-    """Let every gate go on."""
+    """Let every gate go on, and have one again."""
     for node in cluster.lab.nodes:
         node.run(FROZEN.format(signal="CONT"))
+    _gates(cluster, 1)
+
+
+def _gates(cluster: Cluster, number: int) -> None:
+    cluster.api.patch(GATE, {"spec": {"replicas": number}})
 
 
 def leader_node(cluster: Cluster) -> str:

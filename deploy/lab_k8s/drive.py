@@ -40,6 +40,7 @@ def drive(gates: Gates, case: Case) -> list[Row]:
     """Return a row for each of the case's sights. The fault is undone in any case."""
     cluster = gates.cluster
     wait_until_open(gates)
+    case.prepare(cluster)
     leader, _ = gates.leading()
     began = time.monotonic()
     try:
