@@ -2,6 +2,7 @@
 
 import contextlib
 import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -142,8 +143,10 @@ def wait_for_agent(guest: Guest, deadline: float) -> None:
 
 
 def save(shape: Shape, target: Path, say: Say) -> None:
-    """Write both states, then let the guests go on."""
+    """Write both states, then let the guests go on. Of states with disks, which take gigabytes, one is kept."""
     say("saving the state of both guests")
+    if shape.disk:
+        shutil.rmtree(target.parent, ignore_errors=True)
     with cache.whole(target) as work:
         for guest in shape.guests:
             save_one(guest, work)

@@ -3,17 +3,15 @@
 import os
 import signal
 import time
-from typing import Any
 
 import yaml
 
 from deploy.kube.api import until
 from deploy.lab import boot
 from deploy.lab.node import Node
-from deploy.lab_k8s import furnishing, images, kubelets
+from deploy.lab_k8s import furnishing, kubelets, templates
 from deploy.lab_k8s.cluster import Cluster
-from deploy.lab_k8s.gates import PODS
-from deploy.lab_k8s.installed import HCAS, NAMESPACE, PLAN, PLUGINS, RESOURCE, WORKLOADS, plan_files
+from deploy.lab_k8s.installed import HCAS, NAMESPACE, PLUGINS, RESOURCE, WORKLOADS, plan_files
 
 VICTIM = "node-b"
 CORE = "/api/v1/namespaces"
@@ -114,54 +112,6 @@ def load_umad(cluster: Cluster) -> None:
     _run(victim(cluster), "modprobe ib_umad")
 
 
-def ask_unknown(cluster: Cluster) -> None:
-    """A typing error in the workload's manifest."""
-    _ask(cluster, {"limits": {"rdma/hcb": "1"}})
-
-
-def ask_too_much(cluster: Cluster) -> None:
-    """One more than there is."""
-    _ask(cluster, {"limits": {RESOURCE: "9"}})
-
-
-def ask_unequally(cluster: Cluster) -> None:
-    """Extended resources cannot be overcommitted."""
-    _ask(cluster, {"requests": {RESOURCE: "1"}, "limits": {RESOURCE: "2"}})
-
-
-def use_bare_image(cluster: Cluster) -> None:
-    """An image that was built without any RDMA library."""
-    _change_container(cluster, {"image": images.WORKLOAD})
-
-
-def ask_as_planned(cluster: Cluster) -> None:
-    """The manifest as it is in this checkout; what pods of it told counts again."""
-    _put_template(cluster, plan_files()["job.yaml"])
-
-
-def _ask(cluster: Cluster, resources: dict[str, Any]) -> None:
-    _change_container(cluster, {"resources": resources})
-
-
-def _have_new_pods(cluster: Cluster) -> None:
-    """A template that differs in nothing that matters brings new test pods at once."""
-    _change_container(cluster, {"env": [{"name": "AGAIN", "value": str(time.time())}]})
-
-
-def _change_container(cluster: Cluster, changed: dict[str, Any]) -> None:
-    job = yaml.safe_load(plan_files()["job.yaml"])
-    job["spec"]["template"]["spec"]["containers"][0] |= changed
-    _put_template(cluster, yaml.safe_dump(job))
-
-
-def _put_template(cluster: Cluster, text: str) -> None:
-    cluster.api.patch(f"{CORE}/{NAMESPACE}/configmaps/{PLAN}", {"data": {"job.yaml": text}})
-    # The kubelet brings a changed ConfigMap into a pod within a minute, or at once when it has to look at the pod.
-    for pod in cluster.api.get(f"{PODS}gate")["items"]:
-        noted = {"metadata": {"annotations": {"rdma-gate.lab/looked-at": str(time.time())}}}
-        cluster.api.patch(f"{CORE}/{NAMESPACE}/pods/{pod['metadata']['name']}", noted)
-
-
 def hold_all(cluster: Cluster) -> None:
     """Another pod takes all that is free on the machine."""
     free = HCAS - sum(
@@ -183,13 +133,13 @@ def let_go(cluster: Cluster) -> None:
 def restrict(cluster: Cluster) -> None:
     """Enforce the strictest Pod Security level in the workload's namespace."""
     _enforce(cluster, "restricted")
-    _have_new_pods(cluster)
+    templates.have_new_pods(cluster)
 
 
 def allow(cluster: Cluster) -> None:
     """As it was."""
     _enforce(cluster, "baseline")
-    ask_as_planned(cluster)
+    templates.ask_as_planned(cluster)
 
 
 def _enforce(cluster: Cluster, level: str) -> None:
@@ -200,13 +150,13 @@ def _enforce(cluster: Cluster, level: str) -> None:
 def shrink_memlock(cluster: Cluster) -> None:
     """Start containerd with a small limit, which every pod that it starts from now on inherits."""
     _restart_containerd(cluster, SMALL_MEMLOCK_BYTES)
-    _have_new_pods(cluster)
+    templates.have_new_pods(cluster)
 
 
 def restore_memlock(cluster: Cluster) -> None:
     """Without a limit again."""
     _restart_containerd(cluster, furnishing.UNLIMITED)
-    ask_as_planned(cluster)
+    templates.ask_as_planned(cluster)
 
 
 def _restart_containerd(cluster: Cluster, memlock: str) -> None:
@@ -232,7 +182,7 @@ def _schedulable(cluster: Cluster, *, unschedulable: bool) -> None:
 
 def evict(cluster: Cluster) -> None:
     """Evict a new test pod on the machine that has not reported yet."""
-    _have_new_pods(cluster)
+    templates.have_new_pods(cluster)
     name = until(lambda: _young_test_pod(cluster), START_LIMIT_SECONDS)
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": WORKLOADS}}
     cluster.api.post(f"{CORE}/{WORKLOADS}/pods/{name}/eviction", eviction)

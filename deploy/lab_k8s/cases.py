@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deploy.lab_k8s import breakage
+from deploy.lab_k8s import breakage, templates
 from deploy.lab_k8s.cluster import Cluster
 
 VICTIM = "node-b"
@@ -107,20 +107,20 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "template asks for an unknown resource",
-        breakage.ask_unknown,
-        breakage.ask_as_planned,
+        templates.ask_unknown,
+        templates.ask_as_planned,
         (fails(REQUESTS, "res_name_unknown"),),
     ),
     Case(
         "template asks for more than a node has",
-        breakage.ask_too_much,
-        breakage.ask_as_planned,
+        templates.ask_too_much,
+        templates.ask_as_planned,
         (fails(REQUESTS, "insufficient_resource", "res_differs_from_plan"),),
     ),
     Case(
         "template's request and limit differ",
-        breakage.ask_unequally,
-        breakage.ask_as_planned,
+        templates.ask_unequally,
+        templates.ask_as_planned,
         (fails(REQUESTS, "res_req_limit_mismatch"), fails(POD, "res_req_limit_mismatch")),
     ),
     Case(
@@ -143,8 +143,8 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "workload's image without libibverbs",
-        breakage.use_bare_image,
-        breakage.ask_as_planned,
+        templates.use_bare_image,
+        templates.ask_as_planned,
         (Sight(MEMLOCK, "unknown", ("libibverbs_missing",), limit_seconds=POD_SECONDS),),
     ),
     Case(
@@ -156,7 +156,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "test pod evicted",
         breakage.evict,
-        breakage.ask_as_planned,
+        templates.ask_as_planned,
         (Sight(POD, "unknown", ("evicted",), limit_seconds=POD_SECONDS),),
     ),
     Case(
