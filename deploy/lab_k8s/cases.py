@@ -14,7 +14,7 @@ Act = Callable[[Cluster], None]
 class Sight:
     """What the leading gate must show: one probe of one node, as one of ``reasons`` (empty: any) within the limit.
 
-    ``status`` is that of the probe's finding: pass, fail, unknown, missing ... ``never`` statuses end the wait at once.
+    ``status`` is that of the finding as the gate shows it: pass, failed, unknown, maintenance ...
     """
 
     probe: str
@@ -56,7 +56,7 @@ POD_SECONDS = 420.0
 
 def fails(probe: str, *reasons: str, limit_seconds: float = 240.0) -> Sight:
     """The probe must fail for one of these reasons."""
-    return Sight(probe, "fail", reasons, limit_seconds=limit_seconds)
+    return Sight(probe, "failed", reasons, limit_seconds=limit_seconds)
 
 
 PLUGIN, COUNT, DEVICES = "visibility.plugin", "visibility.allocatable", "visibility.devices"

@@ -10,7 +10,7 @@ from deploy.lab_k8s.cases import Case, Sight, Steady, Takeover
 from deploy.lab_k8s.gates import Gates, View, cell
 
 POLL_SECONDS = 3.0
-OPEN_LIMIT_SECONDS = 900.0
+OPEN_LIMIT_SECONDS = 1800.0
 NOBODY = "no gate leads"
 
 
