@@ -71,7 +71,7 @@ def test_the_gate_is_told_of_each_file_that_it_reads_again(helm: Helm) -> None:
     gate, reload = spec["containers"]
     assert [*reload["command"], *reload["args"]] == [
         *("sh", "/etc/rdma-gate/reload.sh", "5", "/etc/rdma-gate/rdma-gate.yaml"),
-        *("/etc/rdma-gate-plan/plan.yaml", "/etc/rdma-gate-decisions/decisions.yaml"),
+        *("/etc/rdma-gate-plan", "/etc/rdma-gate-decisions"),
     ]
     assert {one["name"] for one in reload["volumeMounts"]} == {"settings", "plan", "decisions"}
     assert [one for one in gate["volumeMounts"] if "subPath" in one] == []
@@ -141,18 +141,24 @@ def gate(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         program.wait()
 
 
-@pytest.mark.parametrize("what", ["the plan changes", "the decisions come", "the plan goes"])
+@pytest.mark.parametrize("what", ["the plan changes", "its template changes", "the decisions come", "the plan goes"])
 def test_the_gate_is_told_once_when(gate: subprocess.Popen[str], tmp_path: Path, what: str) -> None:
-    plan, decisions, sleep = tmp_path / "plan.yaml", tmp_path / "decisions.yaml", Sleep(tmp_path)
+    decisions, sleep = tmp_path / "decisions.yaml", Sleep(tmp_path)
+    folder = tmp_path / "plan"
+    folder.mkdir()
+    plan, template = folder / "plan.yaml", folder / "job.yaml"
     plan.write_text("pools: []\n")
+    template.write_text("kind: Job\n")
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PROC": str(tmp_path / "proc")}
     reload = subprocess.Popen(
-        ["sh", FILES / "reload.sh", "5", plan, decisions], env=environment, stdout=subprocess.PIPE, text=True
+        ["sh", FILES / "reload.sh", "5", folder, decisions], env=environment, stdout=subprocess.PIPE, text=True
     )
     try:
         sleep.wait()
         if what == "the plan changes":
             plan.write_text("pools: [{}]\n")
+        elif what == "its template changes":
+            template.write_text("kind: Pod\n")
         elif what == "the decisions come":
             decisions.write_text("decisions: []\n")
         else:
