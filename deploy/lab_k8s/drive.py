@@ -12,6 +12,7 @@ from deploy.lab_k8s.gates import Gates, View, cell
 POLL_SECONDS = 3.0
 OPEN_LIMIT_SECONDS = 1800.0
 NOBODY = "no gate leads"
+NOTHING_SHOWN: Mapping[str, Any] = {"status": "", "reason": NOBODY, "summary": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,15 @@ def _see(gates: Gates, sight: Sight | Steady | Takeover, began: float, leader: s
 
 
 def _finding(gates: Gates, sight: Sight, began: float) -> Seen:
-    found: Mapping[str, Any] = {"status": "", "reason": NOBODY, "summary": ""}
-    for one in _findings(gates.leading()[1], sight.node):
-        if one["probe"] == sight.probe:
-            found = one
-    as_wanted = found["status"] == sight.status and (not sight.reasons or found["reason"] in sight.reasons)
+    shown = [one for one in _findings(gates.leading()[1], sight.node) if one["probe"] == sight.probe]
+    # A probe has a finding for each of its subjects.
+    found = next((one for one in shown if _is_stated(one, sight)), shown[0] if shown else NOTHING_SHOWN)
+    as_wanted = _is_stated(found, sight)
     return Seen(as_wanted, found["status"], found["reason"], found["summary"], time.monotonic() - began)
+
+
+def _is_stated(found: Mapping[str, Any], sight: Sight) -> bool:
+    return found["status"] == sight.status and (not sight.reasons or found["reason"] in sight.reasons)
 
 
 def _findings(view: View | None, node: str) -> Iterator[Mapping[str, Any]]:

@@ -51,6 +51,13 @@ def test_a_gate_that_does_not_lead_is_not_believed() -> None:
     assert seen(gates(node_a=[OPEN, OPEN, standby, OPEN]), count()) == (False, "", "no gate leads")
 
 
+def test_the_finding_that_is_stated_counts_among_those_of_one_probe() -> None:
+    shown = view(ZERO)
+    (cell,) = shown["pools"][0]["nodes"][0]["cells"]
+    cell["findings"].append({**cell["findings"][0], "status": "pass", "reason": ""})
+    assert seen(gates(node_a=[OPEN, OPEN, shown, OPEN]), count("resource_zero")) == (True, "fail", "resource_zero")
+
+
 def test_nothing_is_seen_where_nobody_answers() -> None:
     assert seen(gates(node_a=[OPEN, OPEN, None, OPEN]), count()) == (False, "", "no gate leads")
 
