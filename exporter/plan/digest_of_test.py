@@ -3,15 +3,12 @@
 So an edit of one test leaves what the others told, and an edited test is run anew.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-from msgspec import structs
-
 from exporter.assignment import ProbeSpec
 from exporter.plan import PlannedGroups, Pool
+from exporter.plan.content_digest import as_asked, content_digest
 
 
 def digests_of_tests(pool: Pool) -> Mapping[str, str]:
@@ -24,9 +21,7 @@ def digest_of_test(pool: Pool, spec: ProbeSpec) -> str:
 
     How often it runs and how long a result counts changes nothing about one, nor does which paths are chosen.
     """
-    asked = structs.replace(spec, every_seconds=0.0, fresh_seconds=0.0)
-    whole = (asked, _groups(pool, spec), _ends(pool))
-    return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
+    return content_digest((as_asked(spec), _groups(pool, spec), _ends(pool)))
 
 
 def _groups(pool: Pool, spec: ProbeSpec) -> PlannedGroups | None:

@@ -1,17 +1,15 @@
 """``plan.yaml`` becomes a Plan, or a list of all that is wrong with it, each with its line and place."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from exporter import registry
 from exporter.assignment import Budget, ProbeSpec
 from exporter.document import Document, Mistake, Place, read_document
 from exporter.plan import GroupTest, Nodes, PathMode, Plan, PlanError, Pool, Review
+from exporter.plan.content_digest import content_digest
 from exporter.plan.groups import group_contradictions
 from exporter.plan.hcas import hca_classes
 from exporter.plan.pods import outcome_spec, pods_contradictions, read_pods
@@ -48,8 +46,7 @@ def parse_plan(text: str, modules: Mapping[str, ProbeModule], base: Path | None 
 
 def with_digest(plan: Plan) -> Plan:
     """Return the plan with its digest: comments, order of keys and ways to write a quantity do not change it."""
-    data = msgspec.json.encode(replace(plan, digest=""), order="deterministic")
-    return replace(plan, digest=hashlib.sha256(data).hexdigest())
+    return replace(plan, digest=content_digest(replace(plan, digest="")))
 
 
 def _plan(schema: PlanSchema, pools: tuple[Pool, ...]) -> Plan:

@@ -3,12 +3,8 @@
 So an edited target of a path makes no pod, and an edited template makes a new one on each node.
 """
 
-import hashlib
-
-import msgspec
-from msgspec import structs
-
 from exporter.plan import Pool
+from exporter.plan.content_digest import as_asked, content_digest
 from exporter.plan.pods import pod_specs
 
 
@@ -20,7 +16,6 @@ def pod_digest(pool: Pool) -> str:
     pods = pool.test_pods
     if pods is None:
         return ""
-    asked = [structs.replace(spec, every_seconds=0.0, fresh_seconds=0.0) for spec in pod_specs(pool)]
+    asked = [as_asked(spec) for spec in pod_specs(pool)]
     made = (pods.namespace, pods.template, pods.labels, pods.limit_seconds)
-    whole = (*made, sorted(asked, key=lambda spec: spec.id))
-    return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
+    return content_digest((*made, sorted(asked, key=lambda spec: spec.id)))
