@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deploy.lab import cache, vm
+from deploy.lab import cache, ext4, vm
 from deploy.lab.guest_rpc import GuestError
 from deploy.lab.image import Image
 from deploy.lab.node import PROGRAM_MOUNT, Node
@@ -120,14 +120,10 @@ def unmount(node: Node) -> None:
 
 def write_disk(content: Path) -> None:
     """In place, since the guests' QEMUs have this very file open."""
-    ensure_disk()
-    os.truncate(disk(), 0)
-    os.truncate(disk(), DISK_BYTES)
-    features = "^has_journal,^metadata_csum"
-    command = ["mke2fs", "-q", "-F", "-t", "ext4", "-O", features, "-m", "0", "-d", str(content), str(disk())]
-    answer = subprocess.run(command, check=False, capture_output=True, text=True)
-    if answer.returncode != 0:
-        raise NoProgram(f"{disk()}: {answer.stderr.strip()} (room for {DISK_BYTES >> 20} MiB)")
+    try:
+        ext4.write(disk(), content, DISK_BYTES)
+    except subprocess.CalledProcessError as error:
+        raise NoProgram(f"{disk()}: {error.stderr.strip()} (room for {DISK_BYTES >> 20} MiB)") from error
 
 
 def mount(node: Node) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from deploy.lab import boot, cache
+from deploy.lab import boot, cache, ext4
 from deploy.lab.boot import Furnishing
 from deploy.lab.guest_rpc import Agent, GuestError
 from deploy.lab.shape import Guest
@@ -42,17 +42,7 @@ def make_disk(guest: Guest, store: Path, kubelet: Path) -> None:
         shutil.copy(kubelet, content / "bin")
         # Hard links: what is written to the disk is read from them, and nothing else.
         subprocess.run(["cp", "--archive", "--link", store, content / "containerd"], check=True)
-        write_disk(guest.disk, content)
-
-
-def write_disk(disk: Path, content: Path) -> None:
-    """Make the file system in a sparse file. What the guest writes is gone with it, so there is no journal."""
-    disk.unlink(missing_ok=True)
-    with disk.open("wb") as file:
-        file.truncate(DISK_BYTES)
-    features = "^has_journal,^metadata_csum"
-    command = ["mke2fs", "-q", "-F", "-t", "ext4", "-O", features, "-E", "lazy_itable_init=1", "-m", "0"]
-    subprocess.run([*command, "-d", str(content), str(disk)], check=True)
+        ext4.write(guest.disk, content, DISK_BYTES, "-E", "lazy_itable_init=1")
 
 
 def furnish(guests: Sequence[Guest]) -> None:

@@ -66,15 +66,17 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The netdevs and addresses of this network namespace; None when the addresses cannot be read."""
+    """The netdevs and addresses of this network namespace; None when the addresses cannot be read.
 
-    netdevs: frozenset[str]
+    Without ``netdevs`` it stands for every namespace.
+    """
+
+    netdevs: frozenset[str] | None
     addresses: frozenset[str] | None
-    any: bool = False
 
     def owns(self, gid: Gid) -> bool:
         """A netdev of the same name may exist in another namespace, so the address decides where it can."""
-        if self.any:
+        if self.netdevs is None:
             return True
         return gid.netdev in self.netdevs and (self.addresses is None or gid.link_local or gid.ip in self.addresses)
 
@@ -98,7 +100,8 @@ class Probe:
             port = row.device.port(self.port) if row.device else None
             gids = read_gids(tree, row.device.name, self.port) if row.device and port else ()
             rows.append(Seen(row.name, row.device is not None, port, gids))
-        return rows, Namespace(read_netdev_names(tree), read_local_addresses(tree), any=self.hcas.any_namespace)
+        netdevs = None if self.hcas.any_namespace else read_netdev_names(tree)
+        return rows, Namespace(netdevs, read_local_addresses(tree))
 
     def _judge(self, seen: Seen, namespace: Namespace) -> Finding:
         subject = Subject(device=seen.name, port=str(self.port))
@@ -123,7 +126,7 @@ class Probe:
 
     def _choose(self, gids: tuple[Gid, ...], namespace: Namespace) -> Gid | None:
         own = [gid for gid in gids if namespace.owns(gid) and self._planned(gid)]
-        return choose_gid(own, netdevs=None if namespace.any else namespace.netdevs)
+        return choose_gid(own, netdevs=namespace.netdevs)
 
     def _planned(self, gid: Gid) -> bool:
         return not self.subnet or ip_address(gid.ip) in ip_network(self.subnet, strict=False)
