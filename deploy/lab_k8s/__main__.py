@@ -9,19 +9,29 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from deploy.demo.prometheus import NotAvailableError
+from deploy.kube.api import RefusedError
+from deploy.kube.child import ChildEndedError
 from deploy.lab import host, progress
+from deploy.lab.commands import EXPECTED
 from deploy.lab.progress import Say
 from deploy.lab_k8s.cases import CASES, Case
 from deploy.lab_k8s.cluster import Cluster, running
 from deploy.lab_k8s.drive import Row, drive, wait_until_open
 from deploy.lab_k8s.gates import Gates
+from deploy.lab_k8s.image_store import NoStoreError
+from deploy.lab_k8s.installed import NotInstalledError
 from deploy.lab_k8s.measured import show_measured
 from deploy.lab_k8s.table import is_good, show
 
+FORESEEN = (
+    *(NotAvailableError, *EXPECTED, ChildEndedError, RefusedError, NoStoreError, NotInstalledError),
+    # Neither an engine for the image, nor a node or a pod that came up in time.
+    *(ValueError, AssertionError, TimeoutError),
+)
 WIDTH_IN_A_PIPE = 170
 EPILOG = """\
 Needs root on Debian (for the machines' image) and Go (for Kubernetes' programs). The first run builds all of it, which
-takes half an hour on two processors; later ones restore the machines. $RDMA_GATE_LAB_CACHE says where that is kept.
+takes long; later ones restore the machines. $RDMA_GATE_LAB_CACHE says where that is kept.
 """
 
 
@@ -38,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with running(say, cold=options.cold) as cluster:
             return session(cluster, options, began)
-    except NotAvailableError as error:
+    except FORESEEN as error:
         sys.stderr.write(f"lab-k8s: not run: {error}\n")
         return 2
     finally:

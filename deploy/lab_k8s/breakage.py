@@ -12,11 +12,10 @@ from deploy.lab import boot
 from deploy.lab.node import Node
 from deploy.lab_k8s import furnishing, kubelets, templates
 from deploy.lab_k8s.cluster import Cluster
-from deploy.lab_k8s.installed import HCAS, NAMESPACE, PLUGINS, RESOURCE, WORKLOADS, plan_files
+from deploy.lab_k8s.installed import CORE, HCAS, NAMESPACE, PLUGINS, RESOURCE, WORKLOADS, plan_files
 from deploy.lab_k8s.machines import NODES
 
 VICTIM = "node-b"
-CORE = "/api/v1/namespaces"
 DAEMON_SET = f"/apis/apps/v1/namespaces/{PLUGINS}/daemonsets/rdma-shared-dp-ds"
 REGISTRY, ELSEWHERE = "/var/lib/kubelet/plugins_registry", "/var/lib/kubelet/plugins_registry.old"
 SETTINGS = f"{CORE}/{PLUGINS}/configmaps/rdma-devices"
@@ -84,12 +83,12 @@ def _mount_registry(cluster: Cluster, path: str) -> None:
 
 def change_count(cluster: Cluster) -> None:
     """Double rdmaHcaMax in the plugin's ConfigMap, which it reads at its start alone."""
-    _count(cluster, 8, 16)
+    _count(cluster, HCAS, 2 * HCAS)
 
 
 def change_count_back(cluster: Cluster) -> None:
     """As it was, and read by every plugin: nobody else can tell which text a plugin has read."""
-    _count(cluster, 16, 8)
+    _count(cluster, 2 * HCAS, HCAS)
     _renew_plugins(cluster, NODES)
 
 

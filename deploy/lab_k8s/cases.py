@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deploy.lab_k8s import breakage, templates
+from deploy.lab_k8s.breakage import VICTIM
 from deploy.lab_k8s.cluster import Cluster
 
-VICTIM = "node-b"
 Act = Callable[[Cluster], None]
 
 
@@ -23,6 +23,16 @@ class Sight:
     node: str = VICTIM
     limit_seconds: float = 240.0
 
+    @property
+    def place(self) -> str:
+        """Where it is looked for."""
+        return self.probe
+
+    @property
+    def wanted(self) -> str:
+        """What must be shown, in words."""
+        return f"{self.status} {' or '.join(self.reasons)}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Steady:
@@ -32,12 +42,24 @@ class Steady:
     never: tuple[str, ...]
     seconds: float
 
+    @property
+    def place(self) -> str:
+        """Where it is looked for."""
+        return self.check
+
+    @property
+    def wanted(self) -> str:
+        """What must be shown, in words."""
+        return f"for {self.seconds:g} s never {' or '.join(self.never)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """Another gate must lead, with results that it did not have to make anew."""
+    """Another gate must lead and be open, with results that it did not have to make anew."""
 
     limit_seconds: float = 120.0
+    place: str = "the Lease"
+    wanted: str = "another gate leads, and is open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +73,15 @@ class Case:
     prepare: Act = breakage.nothing
 
 
-POD_SECONDS = 420.0
-
-
 def fails(probe: str, *reasons: str, limit_seconds: float = 240.0) -> Sight:
     """The probe must fail for one of these reasons."""
     return Sight(probe, "failed", reasons, limit_seconds=limit_seconds)
 
 
 PLUGIN, COUNT, DEVICES = "visibility.plugin", "visibility.allocatable", "visibility.devices"
-REQUESTS, POD, SECURITY, MEMLOCK = (
-    *("resources.requests", "resources.test_pod"),
-    *("runtime.pod_security", "runtime.memory_lock"),
-)
+REQUESTS, POD = "resources.requests", "resources.test_pod"
+SECURITY, MEMLOCK = "runtime.pod_security", "runtime.memory_lock"
+POD_SECONDS = 420.0
 NOTHING_LEFT = ("resource_zero", "resource_missing")
 
 # Those that the gate sees of the API come first; then those for which new test pods are made.

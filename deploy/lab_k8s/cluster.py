@@ -43,8 +43,8 @@ def running(say: Say, *, cold: bool = False) -> Iterator[Cluster]:
     """
     with cache.lock("run-cluster", lambda: say("waiting for another cluster of this lab to end")):
         assets = find_assets(say)
-        kubelet, store = find_asset("kubelet", say), filled_store(say)
         built = image.find_or_build(SHAPE, say)
+        kubelet, store = find_asset("kubelet", say), filled_store(built, say)
         with ApiServer(assets, reach=REACH) as server:
             server.start_controllers((*CONTROLLERS, *NODE_CONTROLLERS))
             server.start_scheduler()
@@ -72,7 +72,7 @@ def start_machines(server: ApiServer, built: Image, furnishing: Furnishing, say:
     return lab
 
 
-def filled_store(say: Say) -> Path:
+def filled_store(built: Image, say: Say) -> Path:
     """Containerd's store with the product's image, the plugin's, the workload's and pause."""
     folder = cache.directory() / "k8s" / "images"
     made = {
@@ -83,9 +83,7 @@ def filled_store(say: Say) -> Path:
     archives = [folder / f"{name}.tar" for name in made]
     for archive, one in zip(archives, made.values(), strict=True):
         image_archive.write(archive, one)
-    product = product_image.archive(say)
-    guest = image.find_or_build(SHAPE, say)
-    return image_store.filled(guest, (*archives, product), say)
+    return image_store.filled(built, (*archives, product_image.archive(say)), say)
 
 
 def clear_run_directory() -> None:

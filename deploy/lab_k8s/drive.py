@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deploy.faults.sights import Seen
 from deploy.lab_k8s.breakage import VICTIM
 from deploy.lab_k8s.cases import Case, Sight, Steady, Takeover
 from deploy.lab_k8s.gates import Gates, View, cell
@@ -13,17 +14,6 @@ POLL_SECONDS = 3.0
 OPEN_LIMIT_SECONDS = 1800.0
 NOBODY = "no gate leads"
 NOTHING_SHOWN: Mapping[str, Any] = {"status": "", "reason": NOBODY, "summary": ""}
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was shown, and when; ``as_wanted`` says whether it is what had to be."""
-
-    as_wanted: bool
-    status: str
-    reason: str
-    summary: str
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ def drive(gates: Gates, case: Case) -> list[Row]:
         undone = time.monotonic()
         case.undo(cluster)
     recovered = wait_until_open(gates, since=undone)
-    return [Row(case.title, place(sight), wanted(sight), seen, recovered) for sight, seen in rows]
+    return [Row(case.title, sight.place, sight.wanted, seen, recovered) for sight, seen in rows]
 
 
 def wait_until_open(gates: Gates, since: float | None = None) -> float | None:
@@ -63,22 +53,6 @@ def wait_until_open(gates: Gates, since: float | None = None) -> float | None:
             return time.monotonic() - began
         time.sleep(POLL_SECONDS)
     return None
-
-
-def place(sight: Sight | Steady | Takeover) -> str:
-    """Where it is looked for."""
-    if isinstance(sight, Sight):
-        return sight.probe
-    return sight.check if isinstance(sight, Steady) else "the Lease"
-
-
-def wanted(sight: Sight | Steady | Takeover) -> str:
-    """What must be shown, in words."""
-    if isinstance(sight, Sight):
-        return " ".join([sight.status, " or ".join(sight.reasons)]).strip()
-    if isinstance(sight, Steady):
-        return f"for {sight.seconds:g} s never {' or '.join(sight.never)}"
-    return "another gate leads"
 
 
 def _see(gates: Gates, sight: Sight | Steady | Takeover, began: float, leader: str) -> Seen:
@@ -127,13 +101,22 @@ def _watch(gates: Gates, sight: Steady, began: float) -> Seen:
             break
         time.sleep(POLL_SECONDS)
     bad = [key for key in shown if key[0] in sight.never]
-    statuses, reasons = (", ".join(dict.fromkeys(key[place] for key in shown if key[place])) for place in (0, 1))
+    # Where nobody ever answered nothing was seen, and so nothing that is well.
+    is_steady = not bad and any(status != NOBODY for status, _ in shown)
+    statuses, reasons = (", ".join(dict.fromkeys(key[part] for key in shown if key[part])) for part in (0, 1))
     summary = shown[bad[0]] if bad else ""
-    return Seen(not bad, statuses, reasons, summary, time.monotonic() - began)
+    return Seen(is_steady, statuses, reasons, summary, time.monotonic() - began)
 
 
 def _other_leader(gates: Gates, leader: str, began: float) -> Seen:
     now, view = gates.leading()
     leads = now not in ("", leader)
-    found = "open" if view and view["is_open"] else view["banner"] if view else NOBODY
-    return Seen(leads, "another leads" if leads else "", "", found, time.monotonic() - began)
+    # Paths take minutes to be tested anew: it is open by what it was handed.
+    is_open = bool(view and view["is_open"])
+    return Seen(
+        leads and is_open,
+        "another leads" if leads else "",
+        "",
+        str(view["banner"]) if view else NOBODY,
+        time.monotonic() - began,
+    )

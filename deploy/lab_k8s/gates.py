@@ -8,10 +8,10 @@ from typing import Any
 
 from deploy.lab.node import Node
 from deploy.lab_k8s.cluster import Cluster
-from deploy.lab_k8s.installed import NAMESPACE
+from deploy.lab_k8s.installed import CORE, NAMESPACE
 
 ANSWER_LIMIT_SECONDS = 10.0
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/component="
+PODS = f"{CORE}/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/component="
 View = Mapping[str, Any]
 
 

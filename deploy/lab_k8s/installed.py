@@ -17,6 +17,7 @@ from deploy.lab_k8s.machines import NODES
 
 HERE = Path(__file__).resolve().parent
 CHART = HERE.parent / "chart"
+CORE = "/api/v1/namespaces"
 NAMESPACE, WORKLOADS, PLUGINS = "rdma-gate", "training", "rdma-plugin"
 PLAN, DECISIONS, KEY = "rdma-gate-plan", "rdma-gate-decisions", "rdma-gate-key"
 RESOURCE, HCAS = "rdma/hca", 8
@@ -66,9 +67,9 @@ def create(api: Api, one: dict[str, Any]) -> None:
 
 
 PATHS = {
-    "Namespace": "/api/v1/namespaces",
-    "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
-    "Secret": "/api/v1/namespaces/{namespace}/secrets",
+    "Namespace": CORE,
+    "ConfigMap": CORE + "/{namespace}/configmaps",
+    "Secret": CORE + "/{namespace}/secrets",
     "DaemonSet": "/apis/apps/v1/namespaces/{namespace}/daemonsets",
 }
 

@@ -8,9 +8,7 @@ import yaml
 from deploy.lab_k8s import images
 from deploy.lab_k8s.cluster import Cluster
 from deploy.lab_k8s.gates import PODS
-from deploy.lab_k8s.installed import NAMESPACE, PLAN, RESOURCE, plan_files
-
-CORE = "/api/v1/namespaces"
+from deploy.lab_k8s.installed import CORE, NAMESPACE, PLAN, RESOURCE, plan_files
 
 
 def ask_unknown(cluster: Cluster) -> None:

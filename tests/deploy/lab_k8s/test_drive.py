@@ -2,9 +2,10 @@ from typing import cast
 
 import pytest
 
+from deploy.faults.sights import Seen
 from deploy.lab_k8s.breakage import nothing
 from deploy.lab_k8s.cases import CASES, Case, Sight, Steady, Takeover
-from deploy.lab_k8s.drive import Row, Seen, drive
+from deploy.lab_k8s.drive import Row, drive
 from deploy.lab_k8s.table import cells, is_good
 from tests.deploy.lab_k8s.played import PlayedCluster, PlayedGates, gates, view
 
@@ -79,6 +80,17 @@ def test_the_same_gate_goes_on_leading_is_no_takeover() -> None:
 def test_another_gate_that_leads_is_a_takeover() -> None:
     played = gates(node_a=[OPEN, OPEN, None], node_b=[OPEN])
     assert seen(played, Takeover(limit_seconds=0)) == (True, "another leads", "")
+
+
+def test_another_gate_that_leads_without_what_the_first_knew_is_none() -> None:
+    played = gates(node_a=[OPEN, OPEN, None, OPEN], node_b=[view({}), OPEN])
+    (row,) = driven(played, Takeover(limit_seconds=0))
+    assert (row.seen.as_wanted, row.seen.status, row.seen.summary) == (False, "another leads", "closed")
+
+
+def test_nothing_is_steady_where_nobody_answers() -> None:
+    played = gates(node_a=[OPEN, OPEN, None, OPEN])
+    assert seen(played, Steady("visibility", ("failed",), seconds=0)) == (False, "no gate leads", "")
 
 
 def test_a_fault_that_cannot_be_made_is_undone_all_the_same() -> None:
