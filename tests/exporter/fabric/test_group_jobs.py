@@ -41,10 +41,14 @@ PING = ProbeSpec(
 
 @dataclass
 class Machines:
-    """The nodes of a cluster. ``node_of`` makes each one's part of a burst, ``held`` are the slots asked for."""
+    """The nodes of a cluster. ``node_of`` makes each one's part of a burst, ``held`` are the slots asked for.
+
+    ``in_use`` are the slots that were not given back yet.
+    """
 
     node_of: Callable[[str], PlayedNode] = PlayedNode
     held: list[str] = field(default_factory=list)
+    in_use: list[str] = field(default_factory=list)
     runs: asyncio.Queue[Run] = field(default_factory=asyncio.Queue)
     pings: list[str] = field(default_factory=list)
 
@@ -60,7 +64,7 @@ class Machines:
         return NoTool(end.node, self.pings)
 
     def slots(self, node: str) -> "Slots":
-        return Slots(node, self.held)
+        return Slots(node, self.held, self.in_use)
 
 
 @dataclass
@@ -84,13 +88,26 @@ class NoTool:
 class Slots:
     node: str
     held: list[str]
+    in_use: list[str]
 
     async def ask(self, _lease: Lease) -> str:
         self.held.append(self.node)
+        self.in_use.append(self.node)
         return ""
 
     async def give_back(self, _name: str) -> None:
-        pass
+        self.in_use.remove(self.node)
+
+
+class Resting(Ticking):
+    """While a test runs no time passes: how long its threads take in truth must not bring the next turn of groups."""
+
+    def __init__(self, in_use: list[str]) -> None:
+        super().__init__()
+        self._in_use = in_use
+
+    async def wait(self, event: asyncio.Event, limit_seconds: float) -> None:
+        await super().wait(event, 0.0 if self._in_use else limit_seconds)
 
 
 @dataclass
@@ -107,7 +124,7 @@ class Cluster:
     deferrals: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.clock = Ticking()
+        self.clock = Resting(self.machines.in_use)
         self.ledger = Ledger(None, EvidenceStore(None), self.clock.now)
 
     async def run(self, count: int) -> list[Run]:
