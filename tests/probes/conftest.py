@@ -1,7 +1,11 @@
 """Recorded machines, path ends and clusters for the tests of readers and probes."""
 
 import importlib.util
-from collections.abc import Callable
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,9 +15,29 @@ import pytest
 from probes import Finding
 from probes._cluster import Cluster
 
+PROBES = Path(__file__).parents[2] / "probes"
 MAKE_HOSTS = Path(__file__).parents[1] / "fixtures" / "hosts" / "make_hosts.py"
 FACTS = Path(__file__).parents[1] / "fixtures" / "kube_facts" / "facts.py"
 PATH_ENDS = Path(__file__).parents[1] / "fixtures" / "paths" / "path_ends.py"
+
+
+@pytest.fixture(scope="session")
+def narrowed() -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    """``narrowed(["--reuid", "1000"], script, *arguments)`` runs one that may import probes, as setpriv narrows it.
+
+    It gets a copy of the package: another user may not be able to read this checkout, or its environment.
+    """
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="rdma-gate-narrowed-") as folder:
+        Path(folder).chmod(0o755)
+        shutil.copytree(PROBES, Path(folder) / "probes", ignore=shutil.ignore_patterns("__pycache__"))
+        subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+        interpreter = Path(sys.executable).resolve()
+
+        def run(privileges: Sequence[str], script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+            argv = ["setpriv", *privileges, str(interpreter), "-c", script, *arguments]
+            return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=folder)
+
+        yield run
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,7 @@
 """runtime.security of a real process whose privileges the test narrows."""
 
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -27,11 +26,11 @@ exec(sys.argv[1])
 """
 
 
-def test_a_real_process_with_a_filter_and_one_ambient_capability_is_as_planned() -> None:
-    privileges = ["--reuid", "1000", "--clear-groups", "--no-new-privs", "--inh-caps", "-all,+ipc_lock"]
-    narrowed = ["setpriv", *privileges, "--ambient-caps", "+ipc_lock", "--bounding-set", "-all,+ipc_lock"]
-    argv = [*narrowed, sys.executable, "-c", FILTER, RUN]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3])
+def test_a_real_process_with_a_filter_and_one_ambient_capability_is_as_planned(
+    narrowed: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    inherited = ["--inh-caps", "-all,+ipc_lock", "--ambient-caps", "+ipc_lock", "--bounding-set", "-all,+ipc_lock"]
+    done = narrowed(["--reuid", "1000", "--clear-groups", "--no-new-privs", *inherited], FILTER, RUN)
     if "setpriv" in done.stderr or "prctl" in done.stderr:
         pytest.skip(f"not run: privileges cannot be narrowed here ({done.stderr.strip()[-200:]})")
     label, user = "lsm: ", "user: uid 1000, "
