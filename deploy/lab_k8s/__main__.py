@@ -13,10 +13,9 @@ from deploy.kube.api import RefusedError
 from deploy.kube.child import ChildEndedError
 from deploy.lab import host, progress
 from deploy.lab.commands import EXPECTED
-from deploy.lab.progress import Say
 from deploy.lab_k8s.cases import CASES, Case
 from deploy.lab_k8s.cluster import Cluster, running
-from deploy.lab_k8s.drive import Row, drive, wait_until_open
+from deploy.lab_k8s.drive import drive, wait_until_open
 from deploy.lab_k8s.gates import Gates
 from deploy.lab_k8s.image_store import NoStoreError
 from deploy.lab_k8s.installed import NotInstalledError
@@ -67,21 +66,12 @@ def session(cluster: Cluster, options: argparse.Namespace, began: float) -> int:
     if options.keep:
         return keep(cluster)
     cases = [case for case in CASES if is_wanted(case, options.only)]
-    rows = [row for number, case in enumerate(cases, 1) for row in run(gates, case, f"{number} of {len(cases)}")]
+    rows = []
+    for number, case in enumerate(cases, 1):
+        cluster.say(f"{number} of {len(cases)}: {case.title}")
+        rows += drive(gates, case)
     show(console, rows)
     return 0 if all(is_good(row) for row in rows) else 1
-
-
-def run(gates: Gates, case: Case, number: str) -> list[Row]:
-    """One case, and what was seen, at once."""
-    say: Say = gates.cluster.say
-    say(f"{number}: {case.title}")
-    rows = drive(gates, case)
-    for row in rows:
-        mark = "as stated" if is_good(row) else f"NOT as stated, {row.wanted} wanted"
-        say(f"    {row.place}: {row.seen.status} {row.seen.reason} after {row.seen.seconds:.0f} s, {mark}")
-        say(f"      {row.seen.summary}")
-    return rows
 
 
 def keep(cluster: Cluster) -> int:

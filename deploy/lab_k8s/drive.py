@@ -1,4 +1,4 @@
-"""One fault from start to end: made, seen at the gate that leads, undone, and over."""
+"""One fault from start to end: made, seen at the gate that leads, undone, and over. Each step is told of at once."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -36,11 +36,12 @@ def drive(gates: Gates, case: Case) -> list[Row]:
     began = time.monotonic()
     try:
         case.make(cluster)
-        rows = [(sight, _see(gates, sight, began, leader)) for sight in case.sights]
+        rows = [(sight, _told(gates, sight, began, leader)) for sight in case.sights]
     finally:
         undone = time.monotonic()
         case.undo(cluster)
     recovered = wait_until_open(gates, since=undone)
+    cluster.say(f"    undone, {'NOT open again' if recovered is None else f'open again after {recovered:.0f} s'}")
     return [Row(case.title, sight.place, sight.wanted, seen, recovered) for sight, seen in rows]
 
 
@@ -53,6 +54,16 @@ def wait_until_open(gates: Gates, since: float | None = None) -> float | None:
             return time.monotonic() - began
         time.sleep(POLL_SECONDS)
     return None
+
+
+def _told(gates: Gates, sight: Sight | Steady | Takeover, began: float, leader: str) -> Seen:
+    seen = _see(gates, sight, began, leader)
+    mark = "as stated" if seen.as_wanted else f"NOT as stated, {sight.wanted} wanted"
+    shown = " ".join(filter(None, (seen.status, seen.reason)))
+    gates.cluster.say(f"    {sight.place}: {shown} after {seen.seconds:.0f} s, {mark}")
+    if seen.summary:
+        gates.cluster.say(f"      {seen.summary}")
+    return seen
 
 
 def _see(gates: Gates, sight: Sight | Steady | Takeover, began: float, leader: str) -> Seen:

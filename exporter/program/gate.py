@@ -17,7 +17,6 @@ from exporter.fabric.last_results import ResultsByTest
 from exporter.fabric.samples import Samples
 from exporter.fabric.tester import Tester
 from exporter.gate.decide import decide
-from exporter.gate.decisions import Decisions
 from exporter.gate.explain import Explanation, explain
 from exporter.gate.inputs import GateInputs, GateNode
 from exporter.gate.snapshot import Taking
@@ -29,16 +28,16 @@ from exporter.plan.assignments import assignment_for, withdrawal
 from exporter.plan.membership import pool_nodes
 from exporter.plan.pods import POD_CHECKS
 from exporter.program.followed import Followed, known_members
-from exporter.program.gate_files import paused_by, read_decisions, read_plan, set_pause
+from exporter.program.gate_files import GateFiles, paused_by, set_pause
 from exporter.program.gate_id import gate_id
-from exporter.program.gate_view import file_notes, usable_files, view_of
+from exporter.program.gate_view import view_of
 from exporter.program.kept_histories import KeptHistories
 from exporter.program.last_snapshot import LastSnapshot
 from exporter.program.loop_first import rest_seconds
 from exporter.program.node import NodeRole, run_context
 from exporter.program.own_node import OwnNode
 from exporter.program.reach import GateReach
-from exporter.program.reread import Reread, forget_runs_of
+from exporter.program.reread import forget_runs_of
 from exporter.program.situation import expected, frozen, judge_and_show, situation_of
 from exporter.program.succession import Succession
 from exporter.settings import KnownMember, Settings
@@ -67,12 +66,8 @@ class GateRole:
         metrics: VerdictMetrics,
         master_key: bytes = b"",
     ) -> None:
-        self.settings = settings
-        self.reread: Reread | None = None
+        self.files = GateFiles(settings)
         self.cluster: InCluster | None = None
-        self.plan: Plan | None = None
-        self._plan_problem = ""
-        self._decisions = Decisions()
         self._histories = KeptHistories(settings.state_dir / "histories.json")
         self._last_snapshot = LastSnapshot(settings.state_dir / "last_snapshot")
         self._ledger = ledger
@@ -101,6 +96,16 @@ class GateRole:
         ledger.listen(self._heard)
 
     @property
+    def settings(self) -> Settings:
+        """The settings, with the members that their file has now."""
+        return self.files.settings
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that was last of use."""
+        return self.files.plan
+
+    @property
     def members(self) -> tuple[KnownMember, ...]:
         """The nodes that the settings name, and this process's own."""
         found = self.cluster.members if self.cluster is not None else ()
@@ -126,16 +131,12 @@ class GateRole:
         """Read members, plan and decisions again; what is broken leaves the old in force, and says so on the page."""
         if self.cluster is not None:
             self.cluster.forget_departed()
-        if self.reread is not None:
-            before, self.settings = self.settings, self.reread.with_members(self.settings)
-            forget_runs_of({one.name for one in before.members} - {one.name for one in self.members}, self._ledger)
-        if self.settings.plan is not None:
-            plan, self._plan_problem = read_plan(self.settings.plan, self.members)
-            if plan is not None:
-                self.plan = plan
-                self.tester.forget_unplanned()
-        if self.settings.decisions is not None:
-            self._decisions = read_decisions(self.settings.decisions, self._clock.now())
+        before = self.settings.members
+        self.files.read_members()
+        forget_runs_of({one.name for one in before} - {one.name for one in self.members}, self._ledger)
+        if self.files.read_plan(self.members):
+            self.tester.forget_unplanned()
+        self.files.read_decisions(self._clock.now())
         self._hand_out()
 
     async def run(self) -> None:
@@ -158,9 +159,9 @@ class GateRole:
             nodes=self._nodes(now),
             now=now,
             program_version=__version__,
-            decisions=self._decisions,
+            decisions=self.files.decisions,
             histories=self._histories.now,
-            plan_problem=self._plan_problem,
+            plan_problem=self.files.plan_problem,
             paused=self.paused,
             pod_checks=POD_CHECKS if self.cluster else frozenset(),
             told=self.verdict.told,
@@ -215,9 +216,7 @@ class GateRole:
             self._changed.clear()
             self._hear_own()
             began = self._clock.monotonic()
-            unread = self.reread.problem if self.reread else None
-            files = usable_files(self.settings, self._plan_problem, self._decisions, unread)
-            judge = partial(judge_and_show, self._gather(), self.plan, self._notes(), files)
+            judge = partial(judge_and_show, self._gather(), self.plan, self._notes(), self.files.usable)
             before = self.verdict.banner
             async with self.tester.thinking:
                 self.verdict, self.view = await asyncio.to_thread(judge)
@@ -239,8 +238,7 @@ class GateRole:
             self._own.hear(claim, lambda: assignment_for(plan, name, self.members, claim.term), has_news=has_news)
 
     def _notes(self) -> tuple[str, ...]:
-        notes = file_notes(self._plan_problem if self.plan else "", self.reread.problem if self.reread else "")
-        return (*notes, *(self.cluster.problems if self.cluster else ()))
+        return (*self.files.notes, *(self.cluster.problems if self.cluster else ()))
 
     def _nodes(self, now: float) -> tuple[GateNode, ...]:
         if self.plan is None:

@@ -4,11 +4,10 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from exporter import __version__, registry
-from exporter.gate.decisions import Decision, Decisions
+from exporter.gate.decisions import Decision
 from exporter.gate.verdict import CheckVerdict, Item, NodeVerdict, PathVerdict, PoolVerdict, Verdict
 from exporter.plan import Plan
 from exporter.program.coverage import Coverage, coverage_of
-from exporter.settings import Settings
 from exporter.view import (
     CellView,
     CheckView,
@@ -45,32 +44,6 @@ def view_of(
         paused=verdict.paused,
         version=__version__,
         files=files or {},
-    )
-
-
-def usable_files(
-    settings: Settings, plan_problem: str, decisions: Decisions, settings_problem: str | None = None
-) -> dict[str, bool]:
-    """Return, for each file that there is, whether all of the last reading was of use.
-
-    ``settings_problem`` is None where no file holds the settings.
-    """
-    usable = {"plan": not plan_problem, "decisions": not decisions.refused, "settings": not settings_problem}
-    there = {
-        "plan": settings.plan is not None,
-        "decisions": settings.decisions is not None,
-        "settings": settings_problem is not None,
-    }
-    return {name: usable[name] for name, is_there in there.items() if is_there}
-
-
-def file_notes(plan_problem: str, settings_problem: str) -> tuple[str, ...]:
-    """Say which files could not be used when they were last read, while what was read before goes on counting."""
-    kept = {"plan": (plan_problem, "the plan"), "settings": (settings_problem, "the list of members")}
-    return tuple(
-        f"{file}: the file could not be used ({problem}), {what} read before is still in force"
-        for file, (problem, what) in kept.items()
-        if problem
     )
 
 

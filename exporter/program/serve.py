@@ -139,7 +139,7 @@ class Program:
             metrics=VerdictMetrics(store),
             master_key=self._keys.master,
         )
-        gate.reread = Reread(self._reread) if self._reread else None
+        gate.files.reread = Reread(self._reread) if self._reread else None
         if self._settings.kubernetes is not None:
             from exporter.program.in_cluster import InCluster
             from exporter.program.pod_tests import pod_tests

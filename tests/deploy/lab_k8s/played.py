@@ -30,6 +30,10 @@ class PlayedLab:
 class PlayedCluster:
     lab: PlayedLab
     done: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        self.told.append(line.strip())
 
 
 class PlayedGates(Gates):

@@ -39,6 +39,18 @@ def test_a_finding_as_stated_is_seen_and_the_fault_is_undone() -> None:
     assert done_to(played) == ["made", "undone"]
 
 
+def test_each_step_is_told_of_with_what_was_wanted_where_that_was_not_seen() -> None:
+    played = gates(node_a=[OPEN, OPEN, view(ZERO), view(ZERO), OPEN])
+    driven(played, count("resource_zero"), count("wrong_count"))
+    assert cast("PlayedCluster", played.cluster).told == [
+        "visibility.allocatable: fail resource_zero after 0 s, as stated",
+        "found, wanted",
+        "visibility.allocatable: fail resource_zero after 0 s, NOT as stated, fail wrong_count wanted",
+        "found, wanted",
+        "undone, open again after 0 s",
+    ]
+
+
 def test_another_reason_is_not_what_was_stated() -> None:
     assert seen(gates(node_a=[OPEN, OPEN, view(ZERO), OPEN]), count("wrong_count")) == (False, "fail", "resource_zero")
 

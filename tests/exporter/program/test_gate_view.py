@@ -10,7 +10,9 @@ from exporter.gate.inputs import GateInputs, GateNode, MemberState
 from exporter.gate.verdict import PathVerdict, Verdict
 from exporter.ledger import Record
 from exporter.plan import Nodes, Plan, Pool, Review
-from exporter.program.gate_view import usable_files, view_of
+from exporter.program.gate_files import GateFiles
+from exporter.program.gate_view import view_of
+from exporter.program.reread import Reread
 from exporter.settings import Settings
 from exporter.view import EvidenceView, PathView
 from probes import Evidence, Finding, Run, Status, Subject
@@ -99,11 +101,12 @@ def test_paths_and_decisions_keep_the_labels_of_their_series():
 
 def test_a_file_is_usable_unless_any_of_it_was_refused(tmp_path):
     named = Settings("n", frozenset({"gate"}), "127.0.0.1", 0, tmp_path, plan=tmp_path, decisions=tmp_path)
-    assert usable_files(named, "", Decisions()) == {"plan": True, "decisions": True}
-    assert usable_files(named, "no such file", Decisions(refused=("d1: expired",))) == {
-        "plan": False,
-        "decisions": False,
-    }
-    one_of_two = Decisions(usable=(DECIDED,), refused=("d2: expired",))
-    assert usable_files(named, "", one_of_two) == {"plan": True, "decisions": False}
-    assert usable_files(replace(named, plan=None, decisions=None), "", Decisions()) == {}
+    read = GateFiles(named)
+    assert read.usable == {"plan": True, "decisions": True}
+    nothing = replace(read, plan_problem="no such file", decisions=Decisions(refused=("d1: expired",)))
+    assert nothing.usable == {"plan": False, "decisions": False}
+    one_of_two = replace(read, decisions=Decisions(usable=(DECIDED,), refused=("d2: expired",)))
+    assert one_of_two.usable == {"plan": True, "decisions": False}
+    assert GateFiles(replace(named, plan=None, decisions=None)).usable == {}
+    unread = replace(read, reread=Reread(lambda: named, problem="no such file"))
+    assert unread.usable == {"plan": True, "decisions": True, "settings": False}
