@@ -39,7 +39,10 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """What a pod, or the template of a DaemonSet, asks for. ``arguments`` of a container are command and args."""
+    """What a pod, or the template of a DaemonSet, asks for. ``arguments`` of a container are command and args.
+
+    ``host_mounts`` are the node's paths by where a container, other than an init container, has them.
+    """
 
     containers: tuple[ContainerSpec, ...] = ()
     host_paths: tuple[str, ...] = ()
@@ -49,6 +52,7 @@ class PodSpec:
     host_network: bool = False
     service_account: str = ""
     scheduler: str = ""
+    host_mounts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

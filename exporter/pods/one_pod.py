@@ -38,7 +38,7 @@ class OnePod:
     """One pod of ``order``. ``master`` is the gate's key, ``listen`` address:port in the pod.
 
     ``course`` is None while no pod is there, ``follower`` and ``client`` while it has no address. ``changed`` is
-    called when one of these is other than before.
+    called when one of these is other than before, ``told`` with what became of a pod that has reported and is now held.
     """
 
     order: PodOrder
@@ -50,6 +50,7 @@ class OnePod:
     hold_seconds: float = 0.0
     patience: Patience = field(default_factory=Patience)
     changed: Callable[[], None] = lambda: None
+    told: Callable[[PodLife], None] = lambda _: None
     course: Course | None = None
     client: NodeClient | None = None
     follower: NodeFollower | None = None
@@ -71,7 +72,7 @@ class OnePod:
         _log.info("%s: test pod %s made", self.node, pod)
         self.course = Course(pod)
         try:
-            life = await self._live(life, pod)
+            life = await self._live(pod)
         except asyncio.CancelledError:
             await ask_for_end(self.api, pod, self.patience.farewell_seconds)
             raise
@@ -81,16 +82,16 @@ class OnePod:
         self.changed()
         return replace(life, left_over=not is_gone)
 
-    async def _live(self, life: PodLife, pod: Pod) -> PodLife:
+    async def _live(self, pod: Pod) -> PodLife:
         self.changed()
         if problem := await self._hand_over(pod):
-            return replace(life, pod=pod, withheld=problem)
+            return PodLife(self.node, pod=pod, withheld=problem)
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(self._follow_once_it_runs(), name=f"reports of pod {pod}")
             await self._look_until_over(self.clock.monotonic())
             following.cancel()
         self.client = self.follower = None
-        return await self._told(life)
+        return await self._life()
 
     async def _hand_over(self, pod: Pod) -> tuple[str, str] | None:
         """Give the pod its settings and its key; return why that failed, as reason and sentence."""
@@ -113,6 +114,9 @@ class OnePod:
             if before.reported_at is None and self._is_heard and self.reporting.done():
                 self.course = replace(self._course, reported_at=self._course.waited)
                 self.changed()
+                if self.hold_seconds:
+                    # It may be held for long, and what it came to is known.
+                    self.told(await self._life())
 
     async def _look(self, course: Course) -> Course:
         try:
@@ -133,7 +137,7 @@ class OnePod:
         self.changed()
         await self.follower.follow()
 
-    async def _told(self, life: PodLife) -> PodLife:
+    async def _life(self) -> PodLife:
         course, events = self._course, tuple[Event, ...]()
         reported = course.reported_at is not None
         try:
@@ -141,8 +145,8 @@ class OnePod:
             events = await self.api.events(course.pod)
         except FAILURES as error:
             _log.debug("events of %s: %s", course.pod, error)
-        return replace(
-            life,
+        return PodLife(
+            self.node,
             pod=course.pod,
             events=events,
             started=course.started,

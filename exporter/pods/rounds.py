@@ -7,6 +7,7 @@ a pod with this installation's mark that nobody here knows is nobody's.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import aiohttp
 
@@ -182,7 +183,9 @@ class PodTests:
         tasks: asyncio.TaskGroup,
     ) -> None:
         listening = Listening(session, self._ledger, self._clock, self._claim, self._making.master, self._making.port)
-        mark = self._making.mark(node, moment.claim, self._clock.now(), pods)
+        began = self._clock.now()
+        mark = self._making.mark(node, moment.claim, began, pods)
+        record = partial(self._record, moment, pool, pods, began)
         pod = OnePod(
             order=self._making.order(pods, mark),
             api=self._api,
@@ -193,18 +196,20 @@ class PodTests:
             hold_seconds=pods.hold_seconds,
             patience=self._patience,
             changed=self._reassign,
+            told=record,
         )
-        task = tasks.create_task(self._one(pod, pool, pods, moment), name=f"test pod on {node}")
+        task = tasks.create_task(self._one(pod, self._making.withheld(pods), record), name=f"test pod on {node}")
         self._there[node] = _There(pool.name, moment.plan.digest, task, pod, longest_test_seconds(pool))
         task.add_done_callback(lambda _: self._forget(node))
 
-    async def _one(self, pod: OnePod, pool: Pool, pods: PlannedPods, moment: Moment) -> None:
-        started, withheld = self._clock.now(), self._making.withheld(pods)
-        life = PodLife(pod.node, withheld=withheld) if withheld else await pod.run()
+    async def _one(self, pod: OnePod, withheld: tuple[str, str] | None, record: Callable[[PodLife], None]) -> None:
+        record(PodLife(pod.node, withheld=withheld) if withheld else await pod.run())
+
+    def _record(self, moment: Moment, pool: Pool, pods: PlannedPods, began: float, life: PodLife) -> None:
         known = {name for one in moment.cluster.values() for name in one.resources}
-        context = RunContext(pod.node, VANTAGE, moment.plan.digest, "", __version__)
-        life, before = replace(life, known=frozenset(known)), self._ledger.get((POD_PROBE, POD_PROBE, pod.node))
-        run = outcome_run(life, before, pods, context, (started, self._clock.now()))
+        context = RunContext(life.node, VANTAGE, moment.plan.digest, "", __version__)
+        life, before = replace(life, known=frozenset(known)), self._ledger.get((POD_PROBE, POD_PROBE, life.node))
+        run = outcome_run(life, before, pods, context, (began, self._clock.now()))
         self._ledger.put(run, fresh_seconds=fresh_of(pods), pool=pool.name, planned_as=pod_digest(pool))
 
     def _work_of(self, node: str) -> Callable[[], Assignment | None]:

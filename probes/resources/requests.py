@@ -68,6 +68,9 @@ REASONS = {
     "taint_not_tolerated": Reason("the pod does not tolerate a taint of the node", Owner.SCHEDULING),
 }
 
+# A name that was mistyped is also why what was planned is not asked for, and is named first.
+CAUSED_BY_A_SLIP = ("no_rdma_requested", "no_gpu_requested", "res_differs_from_plan")
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -99,6 +102,8 @@ class Probe:
         node = cluster.nodes[name]
         used = used_on(pods) if cluster.pods_everywhere else None
         problems = [*wrong, *node_problems(cluster, node, template, used, free=self.free)]
+        if any(one.reason == "res_name_unknown" for one in problems):
+            problems.sort(key=lambda one: one.reason in CAUSED_BY_A_SLIP)
         total = asked(template.spec.containers)
         passed = (
             f"can hold one pod with {', '.join(f'{count} {one}' for one, count in sorted(total.items())) or 'claims'}"

@@ -7,6 +7,7 @@ feature discovery has the plugin's image; neither is one.
 
 import posixpath
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,8 +105,19 @@ def plugin_family(spec: PodSpec, name: str) -> Family:
 
 
 def registration_paths(spec: PodSpec) -> tuple[str, ...]:
-    """The mounted host directories in which plugins register."""
-    return tuple(path for path in spec.host_paths if posixpath.basename(path.rstrip("/")) in DIRECTORIES)
+    """The mounted host directories in which plugins register, or believe to."""
+    named = (path for path in spec.host_paths if _last(path) in DIRECTORIES)
+    return tuple(dict.fromkeys((*named, *misled_paths(spec))))
+
+
+def misled_paths(spec: PodSpec) -> Mapping[str, str]:
+    """What lies behind a directory in which plugins register, where that is none: host path -> path in the plugin."""
+    mounts = spec.host_mounts.items()
+    return {host: at for at, host in mounts if _last(at) in DIRECTORIES and _last(host) != _last(at)}
+
+
+def _last(path: str) -> str:
+    return posixpath.basename(path.rstrip("/"))
 
 
 def is_helper(spec: PodSpec, name: str) -> bool:

@@ -3,10 +3,10 @@
 import posixpath
 from collections.abc import Iterator, Sequence
 
-from probes._cluster import KubeNode
+from probes._cluster import ExtendedResource, KubeNode
 from probes._problems import Problem
 from probes.visibility._plugin_index import NodePlugin
-from probes.visibility._plugins import PluginKind, registration_paths
+from probes.visibility._plugins import PluginKind, misled_paths, registration_paths
 
 DEFAULT_ROOT = "/var/lib/kubelet"
 _GPU_PREFIX = "nvidia.com/"
@@ -25,6 +25,10 @@ def registration_problems(one: NodePlugin, node: KubeNode, root: str) -> Iterato
     if not registration_paths(one.plugin.daemonset.spec):
         wanted = f"{DEFAULT_ROOT}/device-plugins or plugins_registry wanted"
         yield Problem("registration_dir_missing", f"{one.plugin} mounts no registration directory, {wanted}")
+        return
+    if (misled := misled_paths(one.plugin.daemonset.spec)) and _gives(one, node) is False:
+        mounted = ", ".join(f"{host} as {at}" for host, at in misled.items())
+        yield Problem("wrong_registration_dir", f"{one.plugin} mounts {mounted}, the kubelet's own wanted")
         return
     registered = _registered(one, node)
     elsewhere = _elsewhere(one, root or kubelet_root(node))
@@ -51,10 +55,21 @@ def duplicate_owners(plugins: Sequence[NodePlugin]) -> Iterator[Problem]:
 
 def _registered(one: NodePlugin, node: KubeNode) -> bool | None:
     """Whether the node's status has any of the plugin's resources; None where their names are not known."""
+    own = _own_resources(one, node)
+    return None if own is None else bool(own)
+
+
+def _gives(one: NodePlugin, node: KubeNode) -> bool | None:
+    """Whether there is any of them to give: a kubelet goes on naming what an earlier plugin registered, with none."""
+    own = _own_resources(one, node)
+    return None if own is None else any(found.allocatable for found in own)
+
+
+def _own_resources(one: NodePlugin, node: KubeNode) -> list[ExtendedResource] | None:
     if one.plugin.kind is PluginKind.NVIDIA_GPU:
-        return any(name.startswith(_GPU_PREFIX) for name in node.resources)
+        return [found for name, found in node.resources.items() if name.startswith(_GPU_PREFIX)]
     names = [resource.name for resource in one.config.resources] if one.config else []
-    return any(name in node.resources for name in names) if names else None
+    return [node.resources[name] for name in names if name in node.resources] if names else None
 
 
 def _advertised(one: NodePlugin) -> list[str]:

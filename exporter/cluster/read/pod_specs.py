@@ -19,6 +19,7 @@ def read_pod_spec(spec: pod_specs.PodSpec, labels: Mapping[str, str] | None) -> 
     return PodSpec(
         containers=(*first, *lasting),
         host_paths=tuple(one.host_path.path for one in volumes if one.host_path),
+        host_mounts=dict(_host_mounts(spec)),
         config_maps=tuple(_volume(source) for one in volumes for source in _sources(one)),
         node_selector=spec.node_selector or {},
         labels=labels or {},
@@ -26,6 +27,12 @@ def read_pod_spec(spec: pod_specs.PodSpec, labels: Mapping[str, str] | None) -> 
         service_account=spec.service_account_name,
         scheduler=spec.scheduler_name,
     )
+
+
+def _host_mounts(spec: pod_specs.PodSpec) -> Iterator[tuple[str, str]]:
+    paths = {one.name: one.host_path.path for one in spec.volumes or () if one.host_path}
+    mounts = (mount for one in spec.containers or () for mount in one.volume_mounts or ())
+    yield from ((one.mount_path, paths[one.name]) for one in mounts if one.name in paths)
 
 
 def _container(container: pod_specs.Container, *, init: bool) -> ContainerSpec:

@@ -25,6 +25,13 @@ class SecurityContext(msgspec.Struct, frozen=True):
     privileged: bool | None = None
 
 
+class Mount(msgspec.Struct, frozen=True, rename="camel"):
+    """Where in a container a volume is."""
+
+    name: str = ""
+    mount_path: str = ""
+
+
 class Container(msgspec.Struct, frozen=True, rename="camel"):
     """One container."""
 
@@ -34,6 +41,7 @@ class Container(msgspec.Struct, frozen=True, rename="camel"):
     args: tuple[str, ...] | None = None
     resources: Resources = Resources()
     security_context: SecurityContext | None = None
+    volume_mounts: tuple[Mount, ...] | None = None
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -71,6 +79,7 @@ class HostPath(msgspec.Struct, frozen=True):
 class Volume(msgspec.Struct, frozen=True, rename="camel"):
     """One volume, as far as it is a host path or a ConfigMap."""
 
+    name: str = ""
     host_path: HostPath | None = None
     config_map: ConfigMapSource | None = None
     projected: Projected | None = None

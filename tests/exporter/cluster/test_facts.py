@@ -21,7 +21,16 @@ PLUGIN = {
         "template": {
             "metadata": {"labels": {"app": "rdma-shared-dp"}, "creationTimestamp": None},
             "spec": {
-                "containers": [{"name": "dp", "image": "ghcr.io/mellanox/k8s-rdma-shared-dev-plugin:v1.5.3"}],
+                "containers": [
+                    {
+                        "name": "dp",
+                        "image": "ghcr.io/mellanox/k8s-rdma-shared-dev-plugin:v1.5.3",
+                        "volumeMounts": [
+                            {"name": "a", "mountPath": "/device-plugins/", "readOnly": False},
+                            {"name": "b", "mountPath": "/etc/config"},
+                        ],
+                    }
+                ],
                 "volumes": [
                     {"name": "a", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}},
                     {
@@ -91,6 +100,7 @@ async def test_a_plugin_is_found_by_its_signs_and_only_its_own_pods_are_read(api
         cluster = facts.snapshot(["gpu-001"])
     assert [str(one) for one in cluster.plugins] == ["plugins/rdma-shared-dp-ds"]
     assert cluster.plugins[0].spec.config_maps == (ConfigMapVolume("rdma-devices", {"config.json": "c"}),)
+    assert cluster.plugins[0].spec.host_mounts == {"/device-plugins/": "/var/lib/kubelet/device-plugins"}
     assert [str(one) for one in cluster.plugin_pods] == ["plugins/dp-1"]
     assert [str(one) for one in cluster.pods] == ["tests/train-0"]
     assert cluster.judged == ("gpu-001",)

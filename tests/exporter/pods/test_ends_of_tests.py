@@ -78,6 +78,11 @@ def paths_with_results(gate: Served) -> set[str]:
     return {f"{one['client']}>{one['server']}" for one in paths if one["oldest"]}
 
 
+def pod_passed(node: str) -> bytes:
+    labels = f'id="resources.test_pod",node="{node}",pool="h100",probe="resources.test_pod",status="pass"'
+    return f"findings{{{labels}}} 1".encode()
+
+
 def test_paths_are_tested_between_pods_once_both_are_there_and_never_between_agents(
     kubelet: Kubelet,
     namespace: str,
@@ -104,3 +109,7 @@ def test_paths_are_tested_between_pods_once_both_are_there_and_never_between_age
 
     gate.until(lambda: len(paths_with_results(gate)) == 2)
     assert paths_with_results(gate) == {"end-a:rxe0>end-b:rxe0", "end-b:rxe0>end-a:rxe0"}
+    # They are held for minutes still, and what became of them is told all the same.
+    came_to = [pod_passed(name) for name in two_nodes]
+    gate.until(lambda: all(shown in gate.get("/metrics") for shown in came_to))
+    assert len(kubelet.pods()) == len(two_nodes)

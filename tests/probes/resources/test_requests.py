@@ -76,6 +76,13 @@ async def test_another_number_than_planned_fails(facts):
     )
 
 
+async def test_a_slip_in_the_name_is_said_before_what_follows_from_it(facts):
+    (found, _) = await Probe(template(container({GPU: 8, "rdma/hca_aa": 1})), resources=LIMITS).run(facts.cluster())
+    assert found.reason == "res_name_unknown"
+    assert found.summary.startswith("n1: rdma/hca_aa: no node has such a resource (is rdma/hca_a meant?)")
+    assert "no container asks for an RDMA resource" in found.summary
+
+
 async def test_a_slip_in_the_name_is_no_lack_of_capacity(facts):
     (found, _) = await Probe(template(container({GPU: 8, "rdma/hca_aa": 1}))).run(facts.cluster())
     assert found.summary == (

@@ -123,6 +123,26 @@ async def test_a_registry_below_another_kubelet_root_is_named(facts):
     assert found.summary.endswith("one below /var/lib/k0s/kubelet wanted")
 
 
+def mounted_elsewhere(facts, free):
+    registry = {"/var/lib/kubelet/plugins_registry": "/var/lib/kubelet/plugins_registry.old"}
+    one = facts.shared_plugin(host_mounts=registry)
+    # The kubelet goes on naming what an earlier pod of the plugin registered.
+    nodes = {"n1": facts.node("n1", {"rdma/hca_a": (1000, free)})}
+    return facts.cluster(judged=("n1",), nodes=nodes, plugins=(one,), plugin_pods=(facts.pod(one, "n1"),))
+
+
+async def test_another_directory_behind_the_registrys_path_is_named(facts):
+    (found,) = await RDMA_ONLY.run(mounted_elsewhere(facts, free=0))
+    assert found.reason == "wrong_registration_dir"
+    assert found.summary.endswith(
+        "mounts /var/lib/kubelet/plugins_registry.old as /var/lib/kubelet/plugins_registry, the kubelet's own wanted"
+    )
+
+
+async def test_another_directory_is_no_fault_where_devices_are_given_out(ask, facts):
+    assert await ask(RDMA_ONLY, mounted_elsewhere(facts, free=1000)) == [("n1", "rdma", "pass", "")]
+
+
 async def test_another_root_is_no_fault_where_the_resource_is_there(ask, facts):
     nodes = {"n1": facts.node("n1", kubelet_version="v1.34.1+k0s")}
     assert await ask(RDMA_ONLY, facts.cluster(judged=("n1",), nodes=nodes)) == [("n1", "rdma", "pass", "")]
