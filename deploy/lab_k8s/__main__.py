@@ -15,7 +15,7 @@ from deploy.lab import host, progress
 from deploy.lab.commands import EXPECTED
 from deploy.lab_k8s.cases import CASES, Case
 from deploy.lab_k8s.cluster import Cluster, running
-from deploy.lab_k8s.drive import drive, wait_until_open
+from deploy.lab_k8s.drive import Row, drive, wait_until_open
 from deploy.lab_k8s.gates import Gates
 from deploy.lab_k8s.image_store import NoStoreError
 from deploy.lab_k8s.installed import NotInstalledError
@@ -66,11 +66,14 @@ def session(cluster: Cluster, options: argparse.Namespace, began: float) -> int:
     if options.keep:
         return keep(cluster)
     cases = [case for case in CASES if is_wanted(case, options.only)]
-    rows = []
-    for number, case in enumerate(cases, 1):
-        cluster.say(f"{number} of {len(cases)}: {case.title}")
-        rows += drive(gates, case)
-    show(console, rows)
+    rows: list[Row] = []
+    try:
+        for number, case in enumerate(cases, 1):
+            cluster.say(f"{number} of {len(cases)}: {case.title}")
+            rows += drive(gates, case)
+    finally:
+        # Whatever ends it early, what was seen until then took an hour.
+        show(console, rows)
     return 0 if all(is_good(row) for row in rows) else 1
 
 

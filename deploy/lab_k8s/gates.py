@@ -44,7 +44,11 @@ class Gates:
             return None
 
     def _lead_the_way(self, node: Node) -> bool:
-        address = gate_address(self.cluster, node)
+        try:
+            address = gate_address(self.cluster, node)
+        except OSError:
+            # One of the faults is an API server that does not answer.
+            return False
         if address is None:
             return False
         rules = f"flush chain ip lab gate; add rule ip lab gate tcp dport 9842 dnat to {address}:9842"
