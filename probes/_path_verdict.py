@@ -15,6 +15,7 @@ from probes._path_problem import Ends, Problem, fail, unknown
 from probes._path_reading import Reading, read_outcome
 from probes._path_reasons import status_of
 from probes._path_report import named
+from probes.tools.failures import classify
 
 TITLES = {
     Tool.SEND_BW: "Send BW",
@@ -118,6 +119,10 @@ def _wrong_result(exchange: Exchange, client: Seen) -> Iterator[Problem]:
     request, reading = exchange.request, client.reading
     if reading.test not in (title := TITLES.get(request.tool, ""), ""):
         yield unknown("not_as_requested", f"a result of {reading.test!r} printed, of {title!r} wanted")
+    said = classify(client.outcome.stdout, client.outcome.stderr)
+    if said and said.reason == "clock_unreadable":
+        # On a busy processor the tool may not learn its clock's rate, ends well, and prints a rate of 0.
+        yield unknown(said.reason, f"{named(client.end)}: {said.summary}, a measured clock wanted", client.end)
     if reading.problem:
         yield unknown("unparsable", f"a result that is {reading.problem}, a plain number wanted")
     if reading.value is None:

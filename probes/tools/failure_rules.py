@@ -173,4 +173,6 @@ RULES: tuple[Rule, ...] = (
     _rule("tool_crashed", r"Segmentation fault|core dumped|double free|stack smashing|Bus error|Illegal instruction"),
     _rule("tool_killed", r"^\s*(?:Killed|Terminated|Alarm clock)\s*$", r"exit (?:status|code)[ :=]*(?:124|137|143)\b"),
     _rule("tool_failed", r"\brc=-?[1-9]\d*\s*$", r"exit(?:ed)? (?:with )?(?:status|code)[ :=]*[1-9]\d*\b"),
+    # The last of all: it ends no run, but every figure of that end is 0, or no number.
+    _rule("clock_unreadable", r"Correlation coefficient r\^2: \S+ < 0\.9", r"^gettimeofday failed"),
 )

@@ -66,6 +66,8 @@ WORDS = [
     ("Couldn't get local LID\n", "no_lid", None),
     ("Failed to modify QP 0x1a2 to RTR: Connection timed out\n", "rtr_failed", None),
     ("Did not get Message for 120 Seconds, exiting..\n", "no_completion", None),
+    ("Correlation coefficient r^2: 0.695962 < 0.9\n", "clock_unreadable", None),
+    ("Correlation coefficient r^2: 0.1 < 0.9\nCouldn't create IB resources\n", "tool_failed", None),
     ("Can't produce a report\n", "clock_unreadable", None),
     ("ib_write_bw: unrecognized option '--use_cuda=0'\n Invalid Command or flag.\n", "tool_lacks_feature", None),
     ("bash: ib_write_bw: command not found\n", "tool_missing", None),

@@ -208,6 +208,18 @@ async def test_what_the_client_prints_must_be_what_was_asked_for(
     assert (finding.status, finding.reason) == (status, reason)
 
 
+async def test_a_rate_of_zero_by_a_tool_that_could_not_measure_its_clock_is_unknown(ends: ModuleType):
+    text = ends.text("write-bw-good", "client", "out")
+    zero = text.replace("0.034177            0.000065", "0.000000            0.000000")
+    assert zero != text
+    complaint = "Correlation coefficient r^2: 0.695962 < 0.9\n"
+    finding = await changed(ends, "client", stdout=zero, stderr=complaint)
+    assert (finding.status, finding.reason) == (Status.UNKNOWN, "clock_unreadable")
+    assert "r^2: 0.695962 < 0.9" in finding.summary
+    # The server prints its clock's rate into figures that nobody reads.
+    assert (await changed(ends, "server", stderr=complaint)).status is Status.PASS
+
+
 async def test_a_deadline_after_both_ends_exchanged_addresses_is_no_completion(ends: ModuleType):
     late = {"ended": Ended.DEADLINE, "exit_status": -15}
     texts = {side: ends.text("write-bw-good", side, "out").split(" #bytes")[0] for side in ("client", "server")}
