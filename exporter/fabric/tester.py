@@ -6,7 +6,8 @@ What a node refuses is asked again later; what waits for an earlier check is not
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from exporter.clock import Clock
@@ -50,6 +51,8 @@ class Tester:
     ) -> None:
         self.deferrals: Counter[str] = Counter()
         self.cycle = kept_cycle(ledger, clock.now())
+        # Nodes without test pod, each with those whose pods wait for one there.
+        self.lacking: Mapping[str, AbstractSet[str]] = {}
         # One thread at a time works things out: the event loop has to share the interpreter with it.
         self.thinking = asyncio.Lock()
         self._ledger = ledger
@@ -143,6 +146,7 @@ class Tester:
         # Where test pods are the ends, a path is due for hours in which there is none.
         absent = {one.name: why for one in situation.members if (why := self._reach.absent(one.name))}
         unready = {**absent, **situation.unready}
+        self.lacking = turns.lacking(absent.keys(), situation.unready.keys())
         while self._may_test() and situation.plan is not None:
             at_once = situation.plan.budget.tests_at_once
             # All tests of all pools share the turns: one that is due ever again must not keep the others waiting.

@@ -4,9 +4,10 @@ A group needs all of its nodes at once. Once its turn has come they take no othe
 one of them would keep it waiting for good.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from exporter.fabric.group_outlook import WaitingGroup
 from exporter.fabric.jobs import GroupJob, Job, PathJob
@@ -25,6 +26,17 @@ class Turns:
         """Return the same less the tests of these ids and targets."""
         left = [one for one in self.groups if (one.test.spec.id, one.turn.group.target) not in ended]
         return Turns([one.without(ended) for one in self.paths], left)
+
+    def lacking(self, absent: AbstractSet[str], unready: AbstractSet[str]) -> Mapping[str, AbstractSet[str]]:
+        """Return the absent nodes that something due waits for, each with those that are there and wait with it."""
+        found: dict[str, set[str]] = {}
+        paths = (path.nodes for one in self.paths for path in one.paths)
+        groups = (frozenset(one.turn.group.nodes) for one in self.groups)
+        for nodes in chain(paths, groups):
+            if (there := nodes - absent) and not nodes & unready:
+                for node in nodes & absent:
+                    found.setdefault(node, set()).update(there)
+        return found
 
     def next(self, fabric: Fabric) -> Job | None:
         """Return the test that goes next, or None."""

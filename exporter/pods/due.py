@@ -2,10 +2,12 @@
 
 A node whose last pod was planned otherwise, with another template for one, is due at once. A pod that did not pass is
 tried again sooner, but never at once: a template that no kubelet admits would otherwise bring one failed pod after the
-other. So is one on a node of which some devices were in no pod yet.
+other. So is one on a node of which some devices were in no pod yet. And while a pod waits for one on another node, to
+be tested with it, that node's is due soon: pods that come at times of their own might never meet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from exporter.cluster.maintenance import maintenance_of
 from exporter.ledger import Key, Record
@@ -28,27 +30,34 @@ HARD_CAP = 64
 
 def due_nodes(
     pool: Pool,
-    nodes: Iterable[str],
-    cluster: Mapping[str, KubeNode],
+    able: Sequence[str],
     records: Mapping[Key, Record],
     *,
     plan_digest: str,
     now: float,
+    awaited: AbstractSet[str] = frozenset(),
 ) -> list[str]:
-    """Return the nodes of a plan's pool on which a pod is due at ``now`` (Unix seconds), the most urgent first."""
+    """Return those ``able`` nodes of a plan's pool that are due a pod at ``now`` (Unix seconds), the most urgent first.
+
+    For those of ``awaited`` a pod on another node waits.
+    """
     pods = pool.test_pods
     if pods is None:
         return []
-    able = [node for node in nodes if node in cluster and _can_run(cluster[node])]
     last, eager = {node: _last(records, node) for node in able}, eager_nodes(pool, able, records)
     planned = pod_digest(pool)
 
     def is_due(record: Record) -> bool:
-        is_as_planned = record.is_as_planned(plan_digest, planned)
-        return not is_as_planned or now - record.received >= _pause(record, pods, eager)
+        pause_seconds = SOON_SECONDS if record.run.target in awaited else _pause(record, pods, eager)
+        return not record.is_as_planned(plan_digest, planned) or now - record.received >= pause_seconds
 
     due = [node for node, record in last.items() if record is None or is_due(record)]
-    return sorted(due, key=lambda node: (_received(last[node]), node))
+    return sorted(due, key=lambda node: (node not in awaited, _received(last[node]), node))
+
+
+def able_nodes(nodes: Iterable[str], cluster: Mapping[str, KubeNode]) -> list[str]:
+    """Return the nodes that could run the workload now."""
+    return [node for node in nodes if node in cluster and _can_run(cluster[node])]
 
 
 def eager_nodes(pool: Pool, nodes: Iterable[str], records: Mapping[Key, Record]) -> frozenset[str]:

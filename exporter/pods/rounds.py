@@ -6,6 +6,7 @@ a pod with this installation's mark that nobody here knows is nobody's.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -23,7 +24,7 @@ from exporter.plan.pod_digest import pod_digest
 from exporter.plan.pods import POD_PROBE, fresh_of, longest_test_seconds
 from exporter.pods.api import PodsApi
 from exporter.pods.course import Patience
-from exporter.pods.due import due_nodes, free_nodes
+from exporter.pods.due import able_nodes, due_nodes, free_nodes
 from exporter.pods.held import Outstanding
 from exporter.pods.labels import NODE
 from exporter.pods.leftovers import Leftovers
@@ -46,7 +47,8 @@ PATIENCE = Patience()
 class Moment:
     """What the gate knows now. ``nodes`` are those of each pool, ``cluster`` the API's facts on them by name.
 
-    ``leads`` says that this gate may make pods at all, ``halted`` why there may be none now, as a phrase.
+    ``leads`` says that this gate may make pods at all, ``halted`` why there may be none now, as a phrase. ``lacking``
+    are nodes without pod, each with those whose pods wait for one there to be tested with.
     """
 
     plan: Plan
@@ -56,17 +58,19 @@ class Moment:
     members: tuple[KnownMember, ...] = ()
     nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cluster: Mapping[str, KubeNode] = field(default_factory=dict)
+    lacking: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
 
 
 @dataclass
 class _There:
-    """A node on which a pod is, or is about to be."""
+    """A node on which a pod is, or is about to be. ``is_awaited``: it was made since another one waited for it."""
 
     pool: str
     digest: str
     task: asyncio.Task[None]
     pod: OnePod | None = None
     longest_test_seconds: float = 0.0
+    is_awaited: bool = False
 
 
 class PodTests:
@@ -167,10 +171,16 @@ class PodTests:
                 continue
             names, now = moment.nodes.get(pool.name, ()), self._clock.now()
             records, digest = self._ledger.latest(), moment.plan.digest
-            due = due_nodes(pool, names, moment.cluster, records, plan_digest=digest, now=now)
+            able, awaited = able_nodes(names, moment.cluster), self._awaited(moment)
+            due = due_nodes(pool, able, records, plan_digest=digest, now=now, awaited=awaited)
             pool_of = {node: one.pool for node, one in self._there.items()}
             for node in free_nodes(pool, names, due, pool_of, left):
                 yield pool, pool.test_pods, node
+
+    def _awaited(self, moment: Moment) -> AbstractSet[str]:
+        """Only a pod that came at its own time brings others: they would bring each other for ever."""
+        own = {node for node, one in self._there.items() if not one.is_awaited}
+        return {node for node, there in moment.lacking.items() if there & own}
 
     def _begin(
         self,
@@ -199,7 +209,8 @@ class PodTests:
             told=record,
         )
         task = tasks.create_task(self._one(pod, self._making.withheld(pods), record), name=f"test pod on {node}")
-        self._there[node] = _There(pool.name, moment.plan.digest, task, pod, longest_test_seconds(pool))
+        is_awaited = node in self._awaited(moment)
+        self._there[node] = _There(pool.name, moment.plan.digest, task, pod, longest_test_seconds(pool), is_awaited)
         task.add_done_callback(lambda _: self._forget(node))
 
     async def _one(self, pod: OnePod, withheld: tuple[str, str] | None, record: Callable[[PodLife], None]) -> None:

@@ -47,6 +47,7 @@ def _moment(gate: "GateRole", cluster: "InCluster") -> Moment | None:
         members=members,
         nodes=pool_nodes(plan, members),
         cluster=cluster.facts.nodes(),
+        lacking=gate.tester.lacking,
     )
 
 

@@ -59,3 +59,10 @@ def test_nothing_runs_beyond_the_number_of_tests_at_once_nor_on_a_node_that_is_u
 def test_what_has_ended_meanwhile_has_no_turn():
     ended = turns(("ab", 0.0)).without({("ar", group_of("ab", 8).target)})
     assert ended.next(fabric()) is None
+
+
+def test_who_has_no_end_is_lacking_where_something_due_waits_for_him_with_another_that_is_there():
+    due = turns(("abc", NOW - 50), paths=(path("a", "b"), path("c", "d"), path("e", "f"), path("a", "g")))
+    assert due.lacking(set("bdcg"), unready=set("g")) == {"b": set("a"), "c": set("a")}
+    assert due.lacking(set(), unready=set()) == {}
+    assert due.lacking(set("cd"), unready=set("a")) == {}

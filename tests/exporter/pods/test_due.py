@@ -9,7 +9,7 @@ from exporter.plan import Nodes, PlannedPods, Pool
 from exporter.plan.pod_digest import pod_digest
 from exporter.pods.course import Course, Patience, is_over
 from exporter.pods.disrupted import counted
-from exporter.pods.due import due_nodes, free_nodes, room
+from exporter.pods.due import able_nodes, due_nodes, free_nodes, room
 from exporter.pods.held import Outstanding
 from exporter.pods.labels import Mark, label_value
 from exporter.pods.outstanding import outstanding_of
@@ -39,7 +39,7 @@ def nodes(*names, **more):
 
 
 def due(cluster, records):
-    return due_nodes(POOL, ["a", "b", "c"], cluster, records, plan_digest="d", now=NOW)
+    return due_nodes(POOL, able_nodes(["a", "b", "c"], cluster), records, plan_digest="d", now=NOW)
 
 
 def test_what_was_never_tested_comes_before_what_was_tested_long_ago():
@@ -52,9 +52,15 @@ def test_a_pod_that_passed_is_not_due_before_its_time_and_one_that_did_not_is_du
     assert due(nodes("a", "b", "c"), records) == ["b"]
 
 
+def test_a_pod_that_another_waits_for_comes_soon_and_before_all_others_but_not_at_once():
+    records = {**record("a", 59), **record("b", 61), **record("c", 4000)}
+    found = due_nodes(POOL, ["a", "b", "c"], records, plan_digest="d", now=NOW, awaited={"a", "b"})
+    assert found == ["b", "c"]
+
+
 def edited(records, **pods):
     pool = replace(POOL, test_pods=replace(POOL.test_pods, **pods))
-    return due_nodes(pool, ["a", "b"], nodes("a", "b"), records, plan_digest="another", now=NOW)
+    return due_nodes(pool, ["a", "b"], records, plan_digest="another", now=NOW)
 
 
 def test_a_pod_is_due_at_once_where_the_last_one_was_of_another_template_and_not_where_the_plan_changed_beside_it():
@@ -122,7 +128,7 @@ def collected(dull, reason="alloc_sample_incomplete", run_id="placement.allocati
 def test_a_pod_is_due_sooner_while_some_devices_were_in_none(sample, wanted):
     collecting = replace(POOL, probes=(ProbeSpec("placement.allocations", "placement.allocations"),))
     records = {**record("a", 700), **sample}
-    assert due_nodes(collecting, ["a"], nodes("a"), records, plan_digest="d", now=NOW) == wanted
+    assert due_nodes(collecting, ["a"], records, plan_digest="d", now=NOW) == wanted
 
 
 def test_nodes_that_cannot_run_the_workload_now_are_left_alone():
@@ -131,7 +137,7 @@ def test_nodes_that_cannot_run_the_workload_now_are_left_alone():
 
 
 def test_a_pool_without_test_pods_has_none_due():
-    assert due_nodes(Pool("h100", Nodes()), ["a"], nodes("a"), {}, plan_digest="d", now=NOW) == []
+    assert due_nodes(Pool("h100", Nodes()), ["a"], {}, plan_digest="d", now=NOW) == []
 
 
 def test_there_is_room_for_what_the_plan_allows_and_never_beyond_the_hard_cap():
