@@ -1,4 +1,5 @@
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,12 @@ import pytest
 from deploy.demo.prometheus import NotAvailableError, find_program
 from deploy.kube.assets import Assets, find_asset, find_assets
 from deploy.lab import cache
+
+
+def pytest_configure() -> None:
+    """A shell starts what runs in its background with SIGINT ignored, and what the tests start would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

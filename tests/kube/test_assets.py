@@ -186,13 +186,7 @@ def test_two_runs_at_once_build_it_once_and_the_second_says_that_it_waits(machin
 def test_an_interrupted_build_leaves_nothing_half(machine: Machine) -> None:
     machine.hold_builds()
     argv = [sys.executable, "-m", "deploy.kube.assets", "etcd"]
-    # A shell starts what runs in its background with SIGINT ignored, and children inherit that.
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        run = subprocess.Popen(argv, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
-    finally:
-        signal.signal(signal.SIGINT, heard)
-    with run:
+    with subprocess.Popen(argv, cwd=REPOSITORY, stdout=subprocess.DEVNULL) as run:
         machine.wait_for_build()
         run.send_signal(signal.SIGINT)
         assert run.wait(LIMIT_SECONDS) == 130
