@@ -30,6 +30,8 @@ class Turns:
     def lacking(self, absent: AbstractSet[str], unready: AbstractSet[str]) -> Mapping[str, AbstractSet[str]]:
         """Return the absent nodes that something due waits for, each with those that are there and wait with it."""
         found: dict[str, set[str]] = {}
+        if not absent:
+            return found
         paths = (path.nodes for one in self.paths for path in one.paths)
         groups = (frozenset(one.turn.group.nodes) for one in self.groups)
         for nodes in chain(paths, groups):

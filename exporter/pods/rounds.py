@@ -5,9 +5,9 @@ a pod with this installation's mark that nobody here knows is nobody's.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import aiohttp
@@ -19,7 +19,7 @@ from exporter.cluster.connection import Connection
 from exporter.fabric.node_client import NodeClient
 from exporter.ledger import Ledger
 from exporter.observe import RunContext
-from exporter.plan import Plan, PlannedPods, Pool
+from exporter.plan import PlannedPods, Pool
 from exporter.plan.pod_digest import pod_digest
 from exporter.plan.pods import POD_PROBE, fresh_of, longest_test_seconds
 from exporter.pods.api import PodsApi
@@ -29,36 +29,17 @@ from exporter.pods.held import Outstanding
 from exporter.pods.labels import NODE
 from exporter.pods.leftovers import Leftovers
 from exporter.pods.making import Making
+from exporter.pods.moment import Moment
 from exporter.pods.one_pod import OnePod
 from exporter.pods.outstanding import outstanding_of
 from exporter.pods.pod_assignment import pod_assignment
 from exporter.pods.reports import Listening, outcome_run
-from exporter.settings import KnownMember
-from probes._cluster import KubeNode
 from probes.resources.test_pod import PodLife
 
 LOOK_EVERY_SECONDS = 2.0
 SWEEP_EVERY_SECONDS = 20.0
 VANTAGE = "api"
 PATIENCE = Patience()
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What the gate knows now. ``nodes`` are those of each pool, ``cluster`` the API's facts on them by name.
-
-    ``leads`` says that this gate may make pods at all, ``halted`` why there may be none now, as a phrase. ``lacking``
-    are nodes without pod, each with those whose pods wait for one there to be tested with.
-    """
-
-    plan: Plan
-    claim: Claim
-    leads: bool
-    halted: str = ""
-    members: tuple[KnownMember, ...] = ()
-    nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    cluster: Mapping[str, KubeNode] = field(default_factory=dict)
-    lacking: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -166,13 +147,15 @@ class PodTests:
 
     def _due(self, moment: Moment) -> Iterator[tuple[Pool, PlannedPods, str]]:
         left = [pod.spec.labels.get(NODE, "") for pod in self._leftovers.there]
+        awaited = self._awaited(moment)
         for pool in moment.plan.pools:
             if pool.test_pods is None:
                 continue
             names, now = moment.nodes.get(pool.name, ()), self._clock.now()
             records, digest = self._ledger.latest(), moment.plan.digest
-            able, awaited = able_nodes(names, moment.cluster), self._awaited(moment)
-            due = due_nodes(pool, able, records, plan_digest=digest, now=now, awaited=awaited)
+            due = due_nodes(
+                pool, able_nodes(names, moment.cluster), records, plan_digest=digest, now=now, awaited=awaited
+            )
             pool_of = {node: one.pool for node, one in self._there.items()}
             for node in free_nodes(pool, names, due, pool_of, left):
                 yield pool, pool.test_pods, node

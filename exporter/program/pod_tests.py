@@ -7,7 +7,8 @@ from exporter.ledger import Ledger
 from exporter.plan import Plan
 from exporter.plan.membership import pool_nodes
 from exporter.pods.making import Making
-from exporter.pods.rounds import Moment, PodTests
+from exporter.pods.moment import Moment
+from exporter.pods.rounds import PodTests
 from exporter.settings import KubernetesSettings, is_loopback
 
 if TYPE_CHECKING:
