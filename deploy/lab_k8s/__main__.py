@@ -72,7 +72,7 @@ def session(cluster: Cluster, options: argparse.Namespace, began: float) -> int:
             cluster.say(f"{number} of {len(cases)}: {case.title}")
             rows += drive(gates, case)
     finally:
-        # Whatever ends it early, what was seen until then took an hour.
+        # Whatever ends it early, what was seen until then took long.
         show(console, rows)
     return 0 if all(is_good(row) for row in rows) else 1
 

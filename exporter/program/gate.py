@@ -216,7 +216,8 @@ class GateRole:
             self._changed.clear()
             self._hear_own()
             began = self._clock.monotonic()
-            judge = partial(judge_and_show, self._gather(), self.plan, self._notes(), self.files.usable)
+            notes = (*self.files.notes, *(self.cluster.problems if self.cluster else ()))
+            judge = partial(judge_and_show, self._gather(), self.plan, notes, self.files.usable)
             before = self.verdict.banner
             async with self.tester.thinking:
                 self.verdict, self.view = await asyncio.to_thread(judge)
@@ -236,9 +237,6 @@ class GateRole:
         if self._own is not None and plan is not None:
             name = self.settings.node
             self._own.hear(claim, lambda: assignment_for(plan, name, self.members, claim.term), has_news=has_news)
-
-    def _notes(self) -> tuple[str, ...]:
-        return (*self.files.notes, *(self.cluster.problems if self.cluster else ()))
 
     def _nodes(self, now: float) -> tuple[GateNode, ...]:
         if self.plan is None:

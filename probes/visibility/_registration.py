@@ -68,7 +68,7 @@ def _gives(one: NodePlugin, node: KubeNode) -> bool | None:
 def _own_resources(one: NodePlugin, node: KubeNode) -> list[ExtendedResource] | None:
     if one.plugin.kind is PluginKind.NVIDIA_GPU:
         return [found for name, found in node.resources.items() if name.startswith(_GPU_PREFIX)]
-    names = [resource.name for resource in one.config.resources] if one.config else []
+    names = _configured(one)
     return [node.resources[name] for name in names if name in node.resources] if names else None
 
 
@@ -77,6 +77,10 @@ def _advertised(one: NodePlugin) -> list[str]:
         return []
     if one.plugin.kind is PluginKind.NVIDIA_GPU:
         return ["nvidia.com/gpu"]
+    return _configured(one)
+
+
+def _configured(one: NodePlugin) -> list[str]:
     return [resource.name for resource in one.config.resources] if one.config else []
 
 

@@ -28,7 +28,6 @@ def narrowed() -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
     It gets a copy of the package: another user may not be able to read this checkout, or its environment.
     """
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="rdma-gate-narrowed-") as folder:
-        Path(folder).chmod(0o755)
         shutil.copytree(PROBES, Path(folder) / "probes", ignore=shutil.ignore_patterns("__pycache__"))
         subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
         interpreter = Path(sys.executable).resolve()
