@@ -25,13 +25,15 @@ PAIR_NODES = 2
 class GroupTurn:
     """A group whose turn it is, as a path's: the lowest rank goes first, then who waits since the earliest Unix second.
 
-    ``searches``: it is tested to find out which node of another group is to blame.
+    ``searches``: it is tested to find out which node of another group is to blame. ``renews``: the last results of all
+    of its nodes pass, and only grow old.
     """
 
     rank: int
     since: float
     group: ExpectedGroup
     searches: bool = field(default=False, compare=False)
+    renews: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class GroupMoment:
             turns = [turn_of(_last(proof), self.now, self.every_seconds) for proof in proofs]
             rank, since = min(turns)
             # A retest is one of the same group.
-            yield GroupTurn(max(rank, NEVER_TESTED), since, group)
+            renews = all(proof is not None and proof.passes for proof in proofs)
+            yield GroupTurn(max(rank, NEVER_TESTED), since, group, renews=renews)
 
     def _searches(self) -> Iterator[GroupTurn]:
         """One fault after the other where they share a node: what the first tells may be all that there is to tell."""

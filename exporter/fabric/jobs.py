@@ -40,6 +40,9 @@ class Reach(Protocol):
     def absent(self, node: str) -> str:
         """Say why the node has no end of tests now, though it is to have one; empty where it has."""
 
+    def end(self, node: str) -> str:
+        """Name what tests on the node run in now. Another name is another end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

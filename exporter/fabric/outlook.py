@@ -71,6 +71,11 @@ class Waiting:
         every_seconds = self.spec.every_seconds
         return next_due(self.paths, self.results, frozenset(), fabric, now=self.now, every_seconds=every_seconds)
 
+    def renews(self, path: ExpectedPath) -> bool:
+        """Whether the last result passes, and is tested again only since it grows old."""
+        result = self.results.get(path.target)
+        return result is not None and result.status is Status.PASS
+
     def without(self, ended: AbstractSet[tuple[str, str]]) -> "Waiting":
         """Return the same less the tests of these ids and targets."""
         return replace(self, paths=tuple(path for path in self.paths if (self.spec.id, path.target) not in ended))

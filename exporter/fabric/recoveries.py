@@ -1,9 +1,10 @@
 """When a node's own checks came to stand again: what failed on its paths before that is worth another look at once.
 
-A test that ran while a link went down shows that fault until it runs again, which may be long after the link is up.
+A test that ran while a link went down shows that fault until it runs again, which may be long after the link is up. So
+does a test pod that could not be had while the device plugin was away.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from exporter.fabric.rounds import Result
@@ -12,15 +13,16 @@ from probes import Status
 
 
 class Recoveries:
-    """Follows which nodes can take part in path tests. ``at`` is when each last came to, in Unix seconds."""
+    """Follows on which nodes these checks are open. ``at`` is when they last came to be, in Unix seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, checks: Iterable[str] = COMES_FIRST) -> None:
         self.at: Mapping[str, float] = {}
+        self._checks = frozenset(checks)
         self._ready: AbstractSet[str] = frozenset()
 
     def follow(self, passed: Mapping[str, AbstractSet[str]], now: float) -> None:
         """Take note of the open checks of each node."""
-        ready = frozenset(node for node, checks in passed.items() if checks >= set(COMES_FIRST))
+        ready = frozenset(node for node, checks in passed.items() if checks >= self._checks)
         if came := ready - self._ready:
             self.at = {**self.at, **dict.fromkeys(came, now)}
         self._ready = ready

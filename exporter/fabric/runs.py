@@ -105,6 +105,15 @@ async def _attempt(
     return _Attempted(attempt, (started, clock()))
 
 
+def broken_off(run: Run, nodes: Iterable[str]) -> Run:
+    """Return the run as one that these nodes refused, since their ends were taken away meanwhile, unless it passed."""
+    if all(one.status is Status.PASS for one in run.findings):
+        return run
+    first, sentence = run.findings[0], f"{', '.join(sorted(nodes))}: the test pod went while it was an end of this test"
+    finding = Finding(first.subject, Status.UNKNOWN, "no_test_pod", f"{sentence}, one that stays wanted")
+    return replace(run, findings=(finding,), outcome="deferred")
+
+
 def keep_run(run: Run, spec: ProbeSpec, ledger: Ledger, deferrals: Counter[str], *, pool: Pool) -> Record | None:
     """Put the run in the ledger, under its targets and as planned; a deferred one is only counted, by its reason."""
     if run.outcome == "deferred":

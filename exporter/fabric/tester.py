@@ -20,7 +20,7 @@ from exporter.fabric.outlook import Outlook, Situation
 from exporter.fabric.planned_paths import unplanned_runs
 from exporter.fabric.recoveries import Recoveries
 from exporter.fabric.rounds import Cycle, Fabric
-from exporter.fabric.runs import keep_run
+from exporter.fabric.runs import broken_off, keep_run
 from exporter.fabric.samples import Samples
 from exporter.fabric.turns import Turns
 from exporter.gate.group_results import is_of_group
@@ -53,6 +53,8 @@ class Tester:
         self.cycle = kept_cycle(ledger, clock.now())
         # Nodes without test pod, each with those whose pods wait for one there.
         self.lacking: Mapping[str, AbstractSet[str]] = {}
+        # Whether a test pod could be had does not hang on what such pods tell.
+        self.visible = Recoveries({"visibility"})
         # One thread at a time works things out: the event loop has to share the interpreter with it.
         self.thinking = asyncio.Lock()
         self._ledger = ledger
@@ -122,7 +124,8 @@ class Tester:
     async def _look(self) -> Turns:
         """See what is due, in a thread; nothing where nothing may be tested at all, or where the plan changed."""
         plan, self._ended = self._situation().plan, set()
-        self._recoveries.follow(self._situation().passed, self._clock.now())
+        for one in (self._recoveries, self.visible):
+            one.follow(self._situation().passed, self._clock.now())
         make, of_groups = self.outlook(self._results, self._samples), self.group_outlook()
         if make is None or of_groups is None or not self._may_test():
             return Turns()
@@ -160,8 +163,13 @@ class Tester:
         context = replace(self._context, plan_digest=plan.digest if plan else "")
         wanted = self._wanted(job)
         try:
-            work = Work(self._reach, context, self._clock.now)
+            work, ends = (
+                Work(self._reach, context, self._clock.now),
+                {node: self._reach.end(node) for node in job.nodes},
+            )
             run = await job.run(work, held(wanted), wanted.id)
+            if gone := [node for node, end in ends.items() if self._reach.end(node) != end]:
+                run = broken_off(run, gone)
             if keep_run(run, job.spec, self._ledger, self.deferrals, pool=job.pool) is None:
                 self._not_before[job.spec.id, job.target] = self._clock.monotonic() + REFUSED_AGAIN_SECONDS
                 _log.info("%s %s: put off, %s", job.spec.id, job.target, run.findings[0].summary)

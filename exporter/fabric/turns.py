@@ -28,14 +28,17 @@ class Turns:
         return Turns([one.without(ended) for one in self.paths], left)
 
     def lacking(self, absent: AbstractSet[str], unready: AbstractSet[str]) -> Mapping[str, AbstractSet[str]]:
-        """Return the absent nodes that something due waits for, each with those that are there and wait with it."""
+        """Return the absent nodes that something due waits for, each with those that are there and wait with it.
+
+        Where nobody is there, only what has no result that passes waits for anybody.
+        """
         found: dict[str, set[str]] = {}
         if not absent:
             return found
-        paths = (path.nodes for one in self.paths for path in one.paths)
-        groups = (frozenset(one.turn.group.nodes) for one in self.groups)
-        for nodes in chain(paths, groups):
-            if (there := nodes - absent) and not nodes & unready:
+        paths = ((path.nodes, one.renews(path)) for one in self.paths for path in one.paths)
+        groups = ((frozenset(one.turn.group.nodes), one.turn.renews) for one in self.groups)
+        for nodes, renews in chain(paths, groups):
+            if ((there := nodes - absent) or not renews) and not nodes & unready:
                 for node in nodes & absent:
                     found.setdefault(node, set()).update(there)
         return found

@@ -2,12 +2,14 @@
 
 A node whose last pod was planned otherwise, with another template for one, is due at once. A pod that did not pass is
 tried again sooner, but never at once: a template that no kubelet admits would otherwise bring one failed pod after the
-other. So is one on a node of which some devices were in no pod yet. And while a pod waits for one on another node, to
-be tested with it, that node's is due soon: pods that come at times of their own might never meet.
+other. So is one on a node of which some devices were in no pod yet, or on which a test that has not passed waits for
+one. What did not pass before its node became visible again, as while a device plugin was away, is tried soon. And while
+a pod waits for one on another node, that node's is due soon: pods that come at times of their own might never meet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 from exporter.cluster.maintenance import maintenance_of
 from exporter.ledger import Key, Record
@@ -28,6 +30,22 @@ COLLECTED, INCOMPLETE = "placement.allocations", "alloc_sample_incomplete"
 HARD_CAP = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Sooner:
+    """Nodes whose next pod comes sooner than planned.
+
+    For those of ``lacking`` a test waits that has not passed, for those of ``awaited`` a pod on another node.
+    ``visible`` is when a node's visibility last came to be open, in Unix seconds.
+    """
+
+    lacking: AbstractSet[str] = frozenset()
+    awaited: AbstractSet[str] = frozenset()
+    visible: Mapping[str, float] = field(default_factory=dict)
+
+
+AS_PLANNED = Sooner()
+
+
 def due_nodes(
     pool: Pool,
     able: Sequence[str],
@@ -35,24 +53,21 @@ def due_nodes(
     *,
     plan_digest: str,
     now: float,
-    awaited: AbstractSet[str] = frozenset(),
+    sooner: Sooner = AS_PLANNED,
 ) -> list[str]:
-    """Return those ``able`` nodes of a plan's pool that are due a pod at ``now`` (Unix seconds), the most urgent first.
-
-    For those of ``awaited`` a pod on another node waits.
-    """
+    """Return those ``able`` nodes of a plan's pool that are due a pod at ``now`` (Unix seconds), most urgent first."""
     pods = pool.test_pods
     if pods is None:
         return []
-    last, eager = {node: _last(records, node) for node in able}, eager_nodes(pool, able, records)
+    last, eager = {node: _last(records, node) for node in able}, eager_nodes(pool, able, records) | sooner.lacking
     planned = pod_digest(pool)
 
     def is_due(record: Record) -> bool:
-        pause_seconds = SOON_SECONDS if record.run.target in awaited else _pause(record, pods, eager)
+        pause_seconds = _pause(record, pods, sooner, eager)
         return not record.is_as_planned(plan_digest, planned) or now - record.received >= pause_seconds
 
     due = [node for node, record in last.items() if record is None or is_due(record)]
-    return sorted(due, key=lambda node: (node not in awaited, _received(last[node]), node))
+    return sorted(due, key=lambda node: (node not in sooner.awaited, _received(last[node]), node))
 
 
 def able_nodes(nodes: Iterable[str], cluster: Mapping[str, KubeNode]) -> list[str]:
@@ -102,11 +117,12 @@ def _last(records: Mapping[Key, Record], node: str) -> Record | None:
     return records.get((POD_PROBE, POD_PROBE, node))
 
 
-def _pause(record: Record, pods: PlannedPods, eager: frozenset[str]) -> float:
-    passed = record.run.target not in eager and all(one.status is Status.PASS for one in record.run.findings)
-    if passed:
-        return pods.every_seconds
-    return min(pods.every_seconds, SOON_SECONDS if is_tried_soon(record) else RETRY_SECONDS)
+def _pause(record: Record, pods: PlannedPods, sooner: Sooner, eager: AbstractSet[str]) -> float:
+    node, passed = record.run.target, all(one.status is Status.PASS for one in record.run.findings)
+    is_visible_since = record.received < sooner.visible.get(node, 0.0)
+    if node in sooner.awaited or is_tried_soon(record) or (is_visible_since and not passed):
+        return min(pods.every_seconds, SOON_SECONDS)
+    return pods.every_seconds if passed and node not in eager else min(pods.every_seconds, RETRY_SECONDS)
 
 
 def _can_run(node: KubeNode) -> bool:

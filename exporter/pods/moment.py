@@ -15,7 +15,8 @@ class Moment:
     """What the gate knows now. ``nodes`` are those of each pool, ``cluster`` the API's facts on them by name.
 
     ``leads`` says that this gate may make pods at all, ``halted`` why there may be none now, as a phrase. ``lacking``
-    are nodes without pod, each with those whose pods wait for one there to be tested with.
+    are nodes without pod for which a test waits, each with those whose pods wait with it, if there are any. ``visible``
+    is when a node's visibility last came to be open, in Unix seconds.
     """
 
     plan: Plan
@@ -26,3 +27,4 @@ class Moment:
     nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cluster: Mapping[str, KubeNode] = field(default_factory=dict)
     lacking: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
+    visible: Mapping[str, float] = field(default_factory=dict)

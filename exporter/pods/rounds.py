@@ -24,7 +24,7 @@ from exporter.plan.pod_digest import pod_digest
 from exporter.plan.pods import POD_PROBE, fresh_of, longest_test_seconds
 from exporter.pods.api import PodsApi
 from exporter.pods.course import Patience
-from exporter.pods.due import able_nodes, due_nodes, free_nodes
+from exporter.pods.due import Sooner, able_nodes, due_nodes, free_nodes
 from exporter.pods.held import Outstanding
 from exporter.pods.labels import NODE
 from exporter.pods.leftovers import Leftovers
@@ -96,12 +96,25 @@ class PodTests:
 
         It first tells all that its own probes found, and no test begins that may last longer than the pod.
         """
-        there = self._there.get(node)
+        there = self._standing(node)
         pod = there.pod if there else None
         if there is None or pod is None or pod.course is None or pod.course.reported_at is None:
             return None
         left_seconds = pod.course.reported_at + pod.hold_seconds - pod.course.waited
         return pod.client if left_seconds >= there.longest_test_seconds else None
+
+    def uid(self, node: str) -> str:
+        """Return the uid of the pod that answers on that node; empty where none does, or none that is to stay."""
+        there = self._standing(node)
+        pod = there.pod if there else None
+        return pod.course.pod.uid if pod and pod.course and pod.client is not None else ""
+
+    def _standing(self, node: str) -> _There | None:
+        """One that was made for another plan is given up, and what it would tell is not asked for."""
+        there, now = self._there.get(node), self._look()
+        if there is None or now is None or there.digest != now.plan.digest or there.task.cancelling():
+            return None
+        return there
 
     def serves(self, node: str) -> bool:
         """Whether the ends of that node's tests are pods, and never its agent."""
@@ -147,14 +160,14 @@ class PodTests:
 
     def _due(self, moment: Moment) -> Iterator[tuple[Pool, PlannedPods, str]]:
         left = [pod.spec.labels.get(NODE, "") for pod in self._leftovers.there]
-        awaited = self._awaited(moment)
+        sooner = Sooner(moment.lacking.keys(), self._awaited(moment), moment.visible)
         for pool in moment.plan.pools:
             if pool.test_pods is None:
                 continue
             names, now = moment.nodes.get(pool.name, ()), self._clock.now()
             records, digest = self._ledger.latest(), moment.plan.digest
             due = due_nodes(
-                pool, able_nodes(names, moment.cluster), records, plan_digest=digest, now=now, awaited=awaited
+                pool, able_nodes(names, moment.cluster), records, plan_digest=digest, now=now, sooner=sooner
             )
             pool_of = {node: one.pool for node, one in self._there.items()}
             for node in free_nodes(pool, names, due, pool_of, left):

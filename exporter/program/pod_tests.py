@@ -49,6 +49,7 @@ def _moment(gate: "GateRole", cluster: "InCluster") -> Moment | None:
         nodes=pool_nodes(plan, members),
         cluster=cluster.facts.nodes(),
         lacking=gate.tester.lacking,
+        visible=gate.tester.visible.at,
     )
 
 

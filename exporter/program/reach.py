@@ -25,6 +25,9 @@ class PodEnds(Protocol):
     def client(self, node: str) -> NodeClient | None:
         """Return who asks the pod on that node; None where none answers now."""
 
+    def uid(self, node: str) -> str:
+        """Return the uid of the pod that answers on that node; empty where none does."""
+
 
 @dataclass(frozen=True, slots=True)
 class GateReach:
@@ -68,6 +71,11 @@ class GateReach:
         """Say why the node has no end of tests now, though it is to have one; empty where it has."""
         pods = self.pods()
         return "without test pod" if pods is not None and pods.serves(node) and pods.client(node) is None else ""
+
+    def end(self, node: str) -> str:
+        """Name what tests on the node run in now: its agent (empty) or a test pod. Another name is another end."""
+        pods = self.pods()
+        return (pods.uid(node) or "no pod") if pods is not None and pods.serves(node) else ""
 
     def _client(self, node: str, hca: str = "") -> "NodeClient | _Gone":
         pods = self.pods()

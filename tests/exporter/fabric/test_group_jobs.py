@@ -57,6 +57,9 @@ class Machines:
     def absent(self, _node: str) -> str:
         return ""
 
+    def end(self, _node: str) -> str:
+        return ""
+
     def group_endpoint(self, node: str, _lease: str) -> GroupEndpoint:
         return self.node_of(node)
 

@@ -1,6 +1,7 @@
 """The tests of a plan share their turns: none keeps another waiting, however often it is due."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
@@ -29,12 +30,14 @@ NODES = ("a", "b")
 class MissingTool:
     """An end without its tool, so that a test is over as soon as it was asked for."""
 
-    def __init__(self, end: PathEnd, asked: asyncio.Queue[tuple[Tool, str]]) -> None:
+    def __init__(self, end: PathEnd, reach: "ReachingAll") -> None:
         self.node, self.hca = end.node, end.hca
-        self._asked = asked
+        self._reach = reach
 
     async def start(self, test: TestRequest) -> Ready:
-        self._asked.put_nowait((test.tool, f"{test.peer}>{self.node}"))
+        self._reach.asked.put_nowait((test.tool, f"{test.peer}>{self.node}"))
+        if self._reach.replaces_ends:
+            self._reach.ends[self.node] += "'"
         raise ProbeError("tool_missing", f"{self.node}: no {test.tool}, one wanted")
 
     async def wait(self) -> Outcome:
@@ -52,17 +55,22 @@ class ReachingAll:
     def __init__(self, asked: asyncio.Queue[tuple[Tool, str]]) -> None:
         self.asked = asked
         self.without_pod: set[str] = set()
+        self.ends = dict.fromkeys(NODES, "pod")
+        self.replaces_ends = False
         self.looks = 0
         self.looked_twice = asyncio.Event()
 
     def endpoint(self, end: PathEnd, _lease: str) -> Endpoint:
-        return MissingTool(end, self.asked)
+        return MissingTool(end, self)
 
     def absent(self, node: str) -> str:
         self.looks += node == "a"
         if self.looks > 1:
             self.looked_twice.set()
         return "without test pod" if node in self.without_pod else ""
+
+    def end(self, node: str) -> str:
+        return self.ends[node]
 
     def slots(self, node: str) -> "FreeSlots":
         return FreeSlots(node)
@@ -87,10 +95,17 @@ def reach(request: pytest.FixtureRequest) -> ReachingAll:
 
 
 @pytest.fixture
-async def asked(reach: ReachingAll) -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
-    """The tests that a tester asks for, in their order: the tool, and client and server."""
-    clock, queue = Ticking(), reach.asked
-    ledger = Ledger(None, EvidenceStore(None), clock.now)
+def clock() -> Ticking:
+    return Ticking()
+
+
+@pytest.fixture
+def ledger(clock: Ticking) -> Ledger:
+    return Ledger(None, EvidenceStore(None), clock.now)
+
+
+@pytest.fixture
+def tester(reach: ReachingAll, ledger: Ledger, clock: Ticking) -> Tester:
     pool = Pool("h100", Nodes(NODES), tests=(ALWAYS_DUE, RARE))
     plan = Plan(
         "lab",
@@ -103,11 +118,22 @@ async def asked(reach: ReachingAll) -> AsyncIterator[asyncio.Queue[tuple[Tool, s
     situation = Situation(plan, tuple(KnownMember(node) for node in NODES), passed)
 
     context = RunContext("gate", "host", "", "boot", "0.1")
-    tester = Tester(ledger, context, clock=clock, reach=reach, situation=lambda: situation)
+    return Tester(ledger, context, clock=clock, reach=reach, situation=lambda: situation)
+
+
+@contextlib.asynccontextmanager
+async def running(tester: Tester) -> AsyncIterator[None]:
     task = asyncio.create_task(tester.run())
-    yield queue
+    yield
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+async def asked(reach: ReachingAll, tester: Tester) -> AsyncIterator[asyncio.Queue[tuple[Tool, str]]]:
+    """The tests that a tester asks for, in their order: the tool, and client and server."""
+    async with running(tester):
+        yield reach.asked
 
 
 async def test_a_test_that_is_always_due_does_not_keep_another_from_its_first_run(
@@ -125,6 +151,17 @@ async def test_a_path_whose_end_has_no_test_pod_now_is_left_alone_until_it_has(
     assert asked.empty()
     reach.without_pod = set()
     assert (await asked.get())[1] in ("a>b", "b>a")
+
+
+async def test_a_test_whose_end_was_taken_away_meanwhile_tells_nothing_and_is_run_again(
+    reach: ReachingAll, tester: Tester, ledger: Ledger
+) -> None:
+    reach.replaces_ends = True
+    async with running(tester):
+        asked = [await reach.asked.get() for _ in range(20)]
+    assert len(asked) > len(set(asked))
+    assert tester.deferrals.keys() == {"no_test_pod"}
+    assert ledger.latest() == {}
 
 
 def test_a_restart_goes_on_with_the_cycle_that_was_under_test():

@@ -55,6 +55,9 @@ class Machines:
     def absent(self, _node: str) -> str:
         return ""
 
+    def end(self, _node: str) -> str:
+        return ""
+
     def slots(self, node: str) -> "FreeSlots":
         return FreeSlots(node)
 

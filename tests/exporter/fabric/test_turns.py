@@ -22,9 +22,16 @@ def path(client: str, server: str) -> ExpectedPath:
     return ExpectedPath(PathEnd(client, "rxe0", "0"), PathEnd(server, "rxe0", "0"), "same_rail")
 
 
-def turns(*groups: tuple[str, float], paths: tuple[ExpectedPath, ...] = (), tested: float = NOW - 100) -> Turns:
-    results = {one.target: Result(tested, Status.PASS) for one in paths}
-    waiting = [WaitingGroup(GroupTurn(2, since, group_of(nodes, 8)), POOL, TEST) for nodes, since in groups]
+def turns(
+    *groups: tuple[str, float],
+    paths: tuple[ExpectedPath, ...] = (),
+    tested: float = NOW - 100,
+    status: Status = Status.PASS,
+) -> Turns:
+    results = {one.target: Result(tested, status) for one in paths}
+    renews = status is Status.PASS
+    turn_in = [GroupTurn(2, since, group_of(nodes, 8), renews=renews) for nodes, since in groups]
+    waiting = [WaitingGroup(turn, POOL, TEST) for turn in turn_in]
     return Turns([Waiting(POOL, PING, paths, results, NOW)] if paths else [], waiting)
 
 
@@ -66,3 +73,15 @@ def test_who_has_no_end_is_lacking_where_something_due_waits_for_him_with_anothe
     assert due.lacking(set("bdcg"), unready=set("g")) == {"b": set("a"), "c": set("a")}
     assert due.lacking(set(), unready=set()) == {}
     assert due.lacking(set("cd"), unready=set("a")) == {}
+
+
+def test_where_nobody_has_an_end_only_what_has_not_passed_waits_for_anybody():
+    found = turns(("ab", NOW - 50), paths=(path("c", "d"),), status=Status.FAIL)
+    assert found.lacking(set("abcd"), unready=set()) == {node: set() for node in "abcd"}
+    assert found.lacking(set("abcd"), unready=set("ad")) == {}
+    assert turns(("ab", NOW - 50), paths=(path("c", "d"),)).lacking(set("abcd"), unready=set()) == {}
+
+
+def test_a_path_that_was_never_tested_waits_for_both_ends():
+    untested = Turns([Waiting(POOL, PING, (path("c", "d"),), {}, NOW)])
+    assert untested.lacking(set("cd"), unready=set()) == {"c": set(), "d": set()}

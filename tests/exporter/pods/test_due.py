@@ -9,7 +9,7 @@ from exporter.plan import Nodes, PlannedPods, Pool
 from exporter.plan.pod_digest import pod_digest
 from exporter.pods.course import Course, Patience, is_over
 from exporter.pods.disrupted import counted
-from exporter.pods.due import able_nodes, due_nodes, free_nodes, room
+from exporter.pods.due import Sooner, able_nodes, due_nodes, free_nodes, room
 from exporter.pods.held import Outstanding
 from exporter.pods.labels import Mark, label_value
 from exporter.pods.outstanding import outstanding_of
@@ -54,8 +54,19 @@ def test_a_pod_that_passed_is_not_due_before_its_time_and_one_that_did_not_is_du
 
 def test_a_pod_that_another_waits_for_comes_soon_and_before_all_others_but_not_at_once():
     records = {**record("a", 59), **record("b", 61), **record("c", 4000)}
-    found = due_nodes(POOL, ["a", "b", "c"], records, plan_digest="d", now=NOW, awaited={"a", "b"})
+    found = due_nodes(POOL, ["a", "b", "c"], records, plan_digest="d", now=NOW, sooner=Sooner(awaited={"a", "b"}))
     assert found == ["b", "c"]
+
+
+def test_a_pod_for_which_a_test_waits_that_has_not_passed_comes_as_one_that_did_not_pass_itself():
+    records = {**record("a", 599), **record("b", 601), **record("c", 601)}
+    assert due_nodes(POOL, ["a", "b", "c"], records, plan_digest="d", now=NOW, sooner=Sooner({"a", "b"})) == ["b"]
+
+
+def test_a_pod_that_did_not_pass_before_its_node_was_visible_again_is_tried_soon():
+    records = {**record("a", 61, Status.FAIL), **record("b", 59, Status.FAIL), **record("c", 61), **record("d", 599)}
+    visible = dict.fromkeys("abc", NOW - 5) | {"d": NOW - 599}
+    assert due_nodes(POOL, [*"abcd"], records, plan_digest="d", now=NOW, sooner=Sooner(visible=visible)) == ["a"]
 
 
 def edited(records, **pods):
