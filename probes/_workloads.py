@@ -79,7 +79,10 @@ class DaemonSet:
 
 @dataclass(frozen=True, slots=True)
 class ContainerState:
-    """How one container fares. ``waiting`` and ``terminated`` are reasons such as CrashLoopBackOff, or empty."""
+    """How one container fares. ``waiting`` and ``terminated`` are reasons such as CrashLoopBackOff, or empty.
+
+    ``started`` is when it was, Unix seconds; where it does not run, ``ended`` is when that run was over. 0: not told.
+    """
 
     name: str
     ready: bool = False
@@ -89,6 +92,7 @@ class ContainerState:
     terminated: str = ""
     message: str = ""
     exit_status: int | None = None
+    ended: float = 0.0
     init: bool = False
 
 

@@ -37,7 +37,7 @@ def started(one: NodePlugin) -> float:
 
 
 def _state(pod: Pod, limits: Limits, now: float) -> Iterator[Problem]:
-    if looping := [state for state in pod.containers if state.waiting in _LOOPS]:
+    if looping := [state for state in pod.containers if _loops(state, limits)]:
         yield Problem(
             "plugin_restart_loop", f"{pod} restarts again and again ({_said(looping[0])}), a lasting one wanted"
         )
@@ -50,6 +50,12 @@ def _state(pod: Pod, limits: Limits, now: float) -> Iterator[Problem]:
         yield unknown(
             "plugin_restart_loop", f"{pod} has just restarted again ({_said(restarted[0])}), a lasting one wanted"
         )
+
+
+def _loops(state: ContainerState, limits: Limits) -> bool:
+    """A kubelet with much to do shows that the last run is over for long, before it says that it waits."""
+    was_short = bool(state.ended) and state.ended - state.started < limits.settle_seconds
+    return state.waiting in _LOOPS or (state.restarts >= limits.restarts and was_short and not state.init)
 
 
 def _restarted(state: ContainerState, limits: Limits, now: float) -> bool:

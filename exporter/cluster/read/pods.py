@@ -83,5 +83,6 @@ def _container(status: pods.ContainerStatus, *, init: bool) -> ContainerState:
         terminated=ended.reason if ended else "",
         message=next((text for text in messages if text), ""),
         exit_status=ended.exit_code if ended else None,
+        ended=unix_seconds(ended.finished_at) if ended else 0.0,
         init=init,
     )

@@ -26,6 +26,7 @@ class Terminated(msgspec.Struct, frozen=True, rename="camel"):
     message: str = ""
     exit_code: int | None = None
     started_at: str | None = None
+    finished_at: str | None = None
 
 
 class State(msgspec.Struct, frozen=True):

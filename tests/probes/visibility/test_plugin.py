@@ -63,6 +63,9 @@ async def test_a_node_that_the_plugin_does_not_select_says_which_label_lacks(fac
     ("state", "created", "reason", "status"),
     [
         (ContainerState("plugin", waiting="CrashLoopBackOff", restarts=9), 1000.0, "plugin_restart_loop", "fail"),
+        (ContainerState("plugin", restarts=4, started=99_950.0, ended=99_952.0), 1000.0, "plugin_restart_loop", "fail"),
+        (ContainerState("plugin", restarts=2, started=99_950.0, ended=99_952.0), 1000.0, "settling", "unknown"),
+        (ContainerState("plugin", restarts=4, started=9_000.0, ended=99_990.0), 99_950.0, "settling", "unknown"),
         (ContainerState("plugin", True, restarts=4, started=99_900.0), 1000.0, "plugin_restart_loop", "unknown"),
         (ContainerState("plugin", True, restarts=4, started=1000.0), 900.0, "", "pass"),
         (ContainerState("plugin", started=1000.0), 1000.0, "plugin_pod_not_ready", "fail"),
