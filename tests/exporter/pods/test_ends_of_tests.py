@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from deploy.kube.cluster import ApiServer
 from tests.exporter.pods.kubelet import Kubelet
-from tests.exporter.program.conftest import REPOSITORY, Served
+from tests.exporter.program.conftest import REPOSITORY, Served, children
 from tests.kube import objects
 
 pytestmark = pytest.mark.kube
@@ -21,10 +23,10 @@ NOT_HERE = ("access", "runtime", "connectivity")
 
 
 @pytest.fixture
-def two_nodes(server: ApiServer) -> Iterator[tuple[str, str]]:
-    names = tuple(objects.node(server.api, name, {"nvidia.com/gpu": "8"}) for name in ("end-a", "end-b"))
-    yield names
-    for name in names:
+def two_nodes(server: ApiServer, numbers: Iterator[int]) -> Iterator[tuple[str, str]]:
+    first, second = (objects.node(server.api, f"end-{next(numbers)}", {"nvidia.com/gpu": "8"}) for _ in range(2))
+    yield first, second
+    for name in (first, second):
         server.api.ask("DELETE", f"/api/v1/nodes/{name}")
 
 
@@ -83,19 +85,27 @@ def pod_passed(node: str) -> bytes:
     return f"findings{{{labels}}} 1".encode()
 
 
-def test_paths_are_tested_between_pods_once_both_are_there_and_never_between_agents(
+@pytest.fixture
+def gate(
     kubelet: Kubelet,
     namespace: str,
     two_nodes: tuple[str, str],
     machine: tuple[Path, Path],
     make_gate: Callable[..., Served],
     make_agent: Callable[..., Served],
-) -> None:
+) -> Served:
+    """A gate that makes a pod on each of two nodes, to be started."""
     kubelet.host_root, kubelet.tools = machine[0], str(machine[1])
     agents = [make_agent(name).start() for name in two_nodes]
     gate = make_gate(plan_for(namespace, two_nodes), *agents)
     gate.settings["decisions"] = "decisions.yaml"
     (gate.folder / "decisions.yaml").write_text(json.dumps({"decisions": [*map(decision, NOT_HERE)]}))
+    return gate
+
+
+def test_paths_are_tested_between_pods_once_both_are_there_and_never_between_agents(
+    kubelet: Kubelet, two_nodes: tuple[str, str], gate: Served
+) -> None:
     gate.start()
     first, second = (kubelet.bound(name) for name in two_nodes)
     kubelet.start(first, "127.0.0.4")
@@ -108,8 +118,49 @@ def test_paths_are_tested_between_pods_once_both_are_there_and_never_between_age
     kubelet.start(second, "127.0.0.5")
 
     gate.until(lambda: len(paths_with_results(gate)) == 2)
-    assert paths_with_results(gate) == {"end-a:rxe0>end-b:rxe0", "end-b:rxe0>end-a:rxe0"}
+    one, other = (f"{name}:rxe0" for name in two_nodes)
+    assert paths_with_results(gate) == {f"{one}>{other}", f"{other}>{one}"}
     # They are held for minutes still, and what became of them is told all the same.
     came_to = [pod_passed(name) for name in two_nodes]
     gate.until(lambda: all(shown in gate.get("/metrics") for shown in came_to))
     assert len(kubelet.pods()) == len(two_nodes)
+
+
+def test_a_test_whose_pods_are_given_up_meanwhile_leaves_what_was_known_of_its_path(
+    kubelet: Kubelet, namespace: str, two_nodes: tuple[str, str], machine: tuple[Path, Path], gate: Served
+) -> None:
+    gate.start()
+    pods = [kubelet.bound(name) for name in two_nodes]
+    for pod, address in zip(pods, ("127.0.0.6", "127.0.0.7"), strict=True):
+        kubelet.start(pod, address)
+    gate.until(lambda: len(paths_with_results(gate)) == 2)
+
+    (machine[1] / "behaviour").write_text("hang")
+    gate.until(lambda: any(is_testing(process.pid) for process in kubelet.processes.values()))
+    plan = plan_for(namespace, two_nodes)
+    plan["pools"][0]["test_pods"]["labels"] = {"team": "a"}
+    reread(gate, plan)
+    for pod in pods:
+        kubelet.let_go(pod)
+    gate.until(lambda: b'reason="no_test_pod"' in gate.get("/metrics"))
+    assert path_states(gate) == {"stale"}
+
+    reread(gate, plan_for(namespace, two_nodes))
+    gate.until(lambda: path_states(gate) == {"unknown"})
+    # The played tools of both pods want one address, so that was known of both paths.
+    assert gate.get("/v1/paths").count(b"control connection failed") == len(two_nodes)
+
+
+def path_states(gate: Served) -> set[str]:
+    return {one["state"] for one in json.loads(gate.get("/v1/paths"))}
+
+
+def reread(gate: Served, plan: dict[str, Any]) -> None:
+    (gate.folder / "plan.yaml").write_text(yaml.safe_dump(plan))
+    gate.signal(signal.SIGHUP)
+
+
+def is_testing(runner: int) -> bool:
+    """Whether a test's tool runs below this process."""
+    commands = (Path(f"/proc/{child}/cmdline") for child in children(runner))
+    return any(b"ib_write_bw" in command.read_bytes() for command in commands if command.exists())
