@@ -163,10 +163,8 @@ class Tester:
         context = replace(self._context, plan_digest=plan.digest if plan else "")
         wanted = self._wanted(job)
         try:
-            work, ends = (
-                Work(self._reach, context, self._clock.now),
-                {node: self._reach.end(node) for node in job.nodes},
-            )
+            work = Work(self._reach, context, self._clock.now)
+            ends = {node: self._reach.end(node) for node in job.nodes}
             run = await job.run(work, held(wanted), wanted.id)
             if gone := [node for node, end in ends.items() if self._reach.end(node) != end]:
                 run = broken_off(run, gone)

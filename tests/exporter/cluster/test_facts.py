@@ -59,7 +59,8 @@ def pod(namespace, name, owner="rdma-shared-dp-ds"):
     owners = [{"kind": "DaemonSet", "name": owner, "controller": True}] if owner else None
     meta = {"namespace": namespace, "name": name, "uid": f"uid-{name}", "labels": {"app": "rdma-shared-dp"}}
     state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}
-    last = {"terminated": {"reason": "Error", "exitCode": 1}}
+    run = {"startedAt": "2026-11-30T10:00:00Z", "finishedAt": "2026-11-30T10:00:02Z"}
+    last = {"terminated": {"reason": "Error", "exitCode": 1, **run}}
     crashed = {"name": "dp", "restartCount": 7, "state": state, "lastState": last}
     return {
         "metadata": {**meta, "ownerReferences": owners},
@@ -114,7 +115,14 @@ async def test_a_container_that_waits_for_its_next_start_tells_how_the_last_ende
         found = facts.snapshot([]).plugin_pods[0].containers
     assert found == (
         ContainerState(
-            "dp", restarts=7, waiting="CrashLoopBackOff", terminated="Error", message="back-off", exit_status=1
+            "dp",
+            restarts=7,
+            started=1796032800.0,
+            waiting="CrashLoopBackOff",
+            terminated="Error",
+            message="back-off",
+            exit_status=1,
+            ended=1796032802.0,
         ),
     )
 
